@@ -143,7 +143,7 @@ class ClaimLoop:
         granted = await self._first_attempts.claim(feed, limit)
         self._send(granted)
         self._feeder.look_ahead(2 * self._pace.claim_ahead())
-        return self._feeder.sends(feed.held.campaign_id)
+        return self._feeder.in_hand.sends(feed.held.campaign_id)
 
     async def _claim_retries(self, now_ns: int, limit: int) -> int:
         granted = await self._retries.claim(now_ns, limit)

@@ -6,28 +6,22 @@ higher priority are in hand.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from engine.core.order import FairOrder, Priority
 from engine.sending.campaign_cache import CampaignCache
+from engine.sending.feeds_in_hand import Feed, FeedsInHand
 from engine.sending.messages import RunningCampaign
-from engine.store.claims import Candidate, page
+from engine.store.claims import page
 from engine.store.database import LOST_CONNECTION, Pool
 from engine.store.leases import Lease
 from engine.store.ranges import HeldRange, own_ranges, put_off, release_ranges, take_range
 
 
-@dataclass(slots=True)
-class Feed:
-    """A held range and its recipients above the watermark, in order."""
-
-    held: HeldRange
-    page: deque[Candidate]
-
-
 class Feeder:
-    """The ranges that one number holds. `held` includes those whose recipients are all claimed."""
+    """The ranges that one number holds. `held` includes those whose recipients are all claimed; `in_hand` has
+    the recipients that are not.
+    """
 
     def __init__(
         self,
@@ -45,34 +39,29 @@ class Feeder:
         self._campaign_cache = campaign_cache
         self._leaves = leaves
         self._waits = waits
-        self._feeds: deque[Feed] = deque()
+        self.in_hand = FeedsInHand(campaign_cache, waits)
         self._ahead: asyncio.Task[None] | None = None
         self._order = FairOrder()
         self._uncertain = False  # an answer was lost: `held` may lack ranges that we own
         self._starts = campaign_cache.starts  # of campaigns, when our ranges were last read
         self.held: dict[int, HeldRange] = {}
 
-    @property
-    def unclaimed(self) -> int:
-        """How many recipients are read and not yet claimed."""
-        return sum(len(feed.page) for feed in self._feeds)
-
     async def recover(self) -> None:
         """Feed the ranges that the database holds for us: after a take-over, and after an answer was lost."""
         self._uncertain, self._starts = False, self._campaign_cache.starts
         async with self._pool.acquire(timeout=5) as connection:
             ranges = await own_ranges(connection, self._lease)
-        paged = {feed.held.range_id for feed in self._feeds}
+        paged = self.in_hand.range_ids
         for held in ranges:
             if held.range_id not in paged:
                 await self._add(held)
 
     async def feed(self) -> Feed | None:
         """The feed to claim from now, or None if no campaign has recipients for this number."""
-        if (feed := self._sendable()) is not None:
+        if (feed := self.in_hand.first()) is not None:
             return feed
         await (self._ahead or self._fetch(need=1))
-        return self._sendable()
+        return self.in_hand.first()
 
     def look_ahead(self, need: int) -> None:
         """Start to fetch the next range if fewer than `need` recipients are read and not yet claimed, not
@@ -80,19 +69,16 @@ class Feeder:
         """
         if self._ahead is not None:
             return
-        if self._sendable_count() >= need and not self._lacks_priority(need):
+        is_higher_wanted = self._campaign_cache.has_priorities and self._next(need, self._claimants())
+        if self.in_hand.count() >= need and not is_higher_wanted:
             return
         self._ahead = asyncio.create_task(self._fetch(need))
         self._ahead.add_done_callback(self._fetched)
 
-    def stop_feeding(self, range_id: int) -> None:
-        """Claim nothing more from a range: it is closed, lost or released."""
-        self._feeds = deque(feed for feed in self._feeds if feed.held.range_id != range_id)
-
     def remove(self, range_ids: set[int]) -> None:
         """These ranges are no longer ours."""
         for range_id in range_ids:
-            self.stop_feeding(range_id)
+            self.in_hand.remove(range_id)
             self.held.pop(range_id, None)
 
     async def release_ranges(self, ranges: list[HeldRange]) -> None:
@@ -112,49 +98,6 @@ class Feeder:
             for task in stuck:
                 task.cancel()
 
-    @property
-    def priority(self) -> Priority | None:
-        """Of the recipients that are claimed next; None: there are none."""
-        feed = self._sendable()
-        return None if feed is None else self._campaign_cache[feed.held.campaign_id].priority
-
-    def outranked(self) -> list[HeldRange]:
-        """Held ranges that wait, because recipients of a higher priority are in hand."""
-        if not self._campaign_cache.has_priorities or (first := self.priority) is None:
-            return []
-        return [feed.held for feed in self._sendable_feeds() if self._priority_of(feed) < first]
-
-    def sends(self, campaign_id: int) -> bool:
-        """Whether the number may claim recipients of a campaign at this moment."""
-        return self._campaign_cache.sends(campaign_id) and not self._waits(campaign_id)
-
-    def may_send(self, held: HeldRange) -> bool:
-        """Whether the number may claim in a range: the hours of its recipients allow it, too."""
-        return self.sends(held.campaign_id) and self._campaign_cache.closed(held) is None
-
-    def _sendable(self) -> Feed | None:
-        """Of the highest priority; among these, the one that was taken first."""
-        if self._campaign_cache.has_priorities:
-            return max(self._sendable_feeds(), key=self._priority_of, default=None)
-        return next(self._sendable_feeds(), None)
-
-    def _sendable_feeds(self) -> Iterator[Feed]:
-        for feed in self._feeds:
-            held = feed.held
-            if held.claimed_through < held.last_seq and self.may_send(held):
-                yield feed
-
-    def _priority_of(self, feed: Feed) -> Priority:
-        return self._campaign_cache[feed.held.campaign_id].priority
-
-    def _sendable_count(self, lowest: Priority = Priority.LOW) -> int:
-        """How many recipients of this priority or a higher one could be claimed now."""
-        return sum(
-            len(feed.page)
-            for feed in self._feeds
-            if self.may_send(feed.held) and self._priority_of(feed) >= lowest
-        )
-
     def _claimants(self) -> list[RunningCampaign]:
         """The campaigns that may have a free range for this number."""
         cache = self._campaign_cache
@@ -163,12 +106,8 @@ class Feeder:
 
     def _next(self, need: int, claimants: Sequence[RunningCampaign]) -> list[int]:
         """The campaigns to ask for a range, in order: those of whose priority too few recipients are here."""
-        wanted = {rank for rank in Priority if self._sendable_count(rank) < need}
+        wanted = {rank for rank in Priority if self.in_hand.count(rank) < need}
         return self._order.in_order(claimant for claimant in claimants if claimant.priority in wanted)
-
-    def _lacks_priority(self, need: int) -> bool:
-        """Whether only recipients of a low priority are here, and there may be some of a higher one."""
-        return self._campaign_cache.has_priorities and bool(self._next(need, self._claimants()))
 
     async def _fetch(self, need: int) -> None:
         """Take one range, of the first campaign of the order that has one.
@@ -232,5 +171,4 @@ class Feeder:
         if held.state == "open" and held.claimed_through < held.last_seq:
             async with self._pool.acquire(timeout=5) as connection:
                 candidates = await page(connection, held)
-            # Looked up after the wait: `stop_feeding` may have put another deque in its place meanwhile.
-            self._feeds.append(Feed(held, deque(candidates)))
+            self.in_hand.add(Feed(held, deque(candidates)))

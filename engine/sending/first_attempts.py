@@ -9,7 +9,8 @@ from itertools import islice
 
 from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.guard import PairGuard
-from engine.sending.feeder import Feed, Feeder
+from engine.sending.feeder import Feeder
+from engine.sending.feeds_in_hand import Feed
 from engine.sending.flow_context import FlowContext
 from engine.sending.guarding import (
     Guarded,
@@ -139,7 +140,7 @@ class FirstAttempts:
         """
         claimed_through = await self._stored_watermark(feed)
         if claimed_through == feed.held.claimed_through:
-            self._feeder.stop_feeding(feed.held.range_id)
+            self._feeder.in_hand.remove(feed.held.range_id)
         while feed.page and feed.page[0].seq <= claimed_through:
             self._context.results_writer.put(unsent_first_attempt(feed.page.popleft(), self._lease))
         feed.held.claimed_through = claimed_through

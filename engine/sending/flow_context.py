@@ -130,7 +130,7 @@ class FlowContext:
 
     def is_tail_for(self, number: PeerNumber, idle: Iterable[IdleNumber]) -> bool:
         """Whether one of the `idle` numbers would send sooner what `number` holds and has not claimed."""
-        unclaimed, rate_per_s = number.feeder.unclaimed, number.rate_per_s
+        unclaimed, rate_per_s = number.feeder.in_hand.unclaimed, number.rate_per_s
         if not unclaimed:
             return False
         campaigns = {

@@ -69,7 +69,7 @@ class NumberRanges:
         """The ranges that wait here for a higher priority, while an idle number could send them."""
         return [
             held
-            for held in self._number.feeder.outranked()
+            for held in self._number.feeder.in_hand.outranked()
             if self._context.is_wanted_elsewhere(self._number, held.campaign_id)
         ]
 

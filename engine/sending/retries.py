@@ -94,13 +94,13 @@ class Retries:
     def _ranges_by_priority(self) -> list[list[HeldRange]]:
         """The ranges that may send, the highest priority first; none below the first attempts in hand."""
         cache = self._context.campaign_cache
-        sendable = [held for held in self._feeder.held.values() if self._feeder.may_send(held)]
+        sendable = [held for held in self._feeder.held.values() if self._feeder.in_hand.may_send(held)]
         if not cache.has_priorities:
             return [sendable]
         by_priority: dict[Priority, list[HeldRange]] = {}
         for held in sendable:
             by_priority.setdefault(cache[held.campaign_id].priority, []).append(held)
-        lowest = self._feeder.priority or Priority.LOW
+        lowest = self._feeder.in_hand.priority or Priority.LOW
         return [by_priority[rank] for rank in sorted(by_priority, reverse=True) if rank >= lowest]
 
     async def give_up_unanswered(self) -> None:

@@ -99,7 +99,7 @@ async def test_every_range_is_fed_once_and_then_nothing(
     assert await claim_all(pool, lease, feeder, 99) == campaign.range_ids
     assert campaign_cache.answers == [("none free", campaign.campaign_id)], "nobody asks for more at once"
     assert await feeder.feed() is None
-    assert feeder.unclaimed == 0
+    assert feeder.in_hand.unclaimed == 0
 
 
 async def test_campaigns_take_turns(
@@ -129,13 +129,13 @@ async def test_a_higher_priority_is_fed_first_while_the_held_range_waits(
     campaign_cache.orders[reset.campaign_id] = (Priority.URGENT, None)
     feeder.look_ahead(1)
     await feeder.close(PATIENCE_S)
-    assert feeder.priority is Priority.URGENT
-    assert [held.range_id for held in feeder.outranked()] == [waiting.held.range_id]
+    assert feeder.in_hand.priority is Priority.URGENT
+    assert [held.range_id for held in feeder.in_hand.outranked()] == [waiting.held.range_id]
     assert await claim_all(pool, lease, feeder, 1) == reset.range_ids[:1]
     feeder.look_ahead(1)
     await feeder.close(PATIENCE_S)
     assert await claim_all(pool, lease, feeder, 9) == [reset.range_ids[1], *sale.range_ids]
-    assert feeder.outranked() == []
+    assert feeder.in_hand.outranked() == []
 
 
 async def test_no_range_of_a_lower_priority_is_taken_ahead_while_there_are_higher_ones(
@@ -178,7 +178,7 @@ async def test_the_next_range_is_fetched_ahead_of_need(
     feeder.look_ahead(15)
     feeder.look_ahead(15)
     await feeder.close(PATIENCE_S)
-    assert (len(feeder.held), feeder.unclaimed) == (2, 20), "one at a time"
+    assert (len(feeder.held), feeder.in_hand.unclaimed) == (2, 20), "one at a time"
     assert await claim_all(pool, lease, feeder, 9) == campaign.range_ids
 
 
@@ -306,7 +306,7 @@ async def test_a_range_in_hand_is_not_fed_again_after_a_lost_answer(
     campaign = await planted(pool, campaign_cache, recipients=10)
     assert await feeder.feed() is not None
     await feeder.recover()
-    assert feeder.unclaimed == 10
+    assert feeder.in_hand.unclaimed == 10
     assert await claim_all(pool, lease, feeder, 9) == campaign.range_ids
 
 
@@ -332,7 +332,7 @@ async def test_what_is_released_is_free_and_forgotten(
     feed = await feeder.feed()
     assert feed is not None
     await feeder.release_ranges([feed.held])
-    assert feeder.held == {} and feeder.unclaimed == 0
+    assert feeder.held == {} and feeder.in_hand.unclaimed == 0
     assert campaign_cache.answers == [("some free", campaign.campaign_id)], "others look for it again"
     async with pool.acquire() as connection:
         assert await connection.fetchval("SELECT phone_number_id FROM ranges") is None

@@ -9,7 +9,8 @@ from engine.sending import campaign_cache as module
 from engine.sending import feeder
 from engine.sending.campaign_cache import NONE_FREE_NS, CampaignCache
 from engine.sending.campaign_reader import CampaignReader
-from engine.sending.feeder import Feed, Feeder
+from engine.sending.feeder import Feeder
+from engine.sending.feeds_in_hand import Feed
 from engine.store.database import Pool
 from engine.store.leases import take_lease
 from engine.store.ranges import HeldRange, take_range

@@ -65,7 +65,7 @@ class Number:
     @property
     def feeder(self) -> SimpleNamespace:
         held = SimpleNamespace(campaign_id=CAMPAIGN, claimed_through=0, last_seq=self.unclaimed)
-        return SimpleNamespace(unclaimed=self.unclaimed, held={1: held})
+        return SimpleNamespace(in_hand=SimpleNamespace(unclaimed=self.unclaimed), held={1: held})
 
 
 def peers(context: FlowContext, **numbers: Number) -> None:
