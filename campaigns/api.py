@@ -86,20 +86,14 @@ class Drumbeat:
 
     async def create(self, spec: CampaignSpec, *, dry_run: bool = False) -> CreatedCampaign:
         """As `campaign create`; `spec` comes from `campaign_spec`."""
-        return await create_campaign(
-            self.url,
-            spec,
-            disk=self.settings.disk(),
-            dry_run=dry_run,
-            open_uploads=uploads_with(self.settings),
-        )
+        return await self._create(spec, dry_run=dry_run)
 
     async def apply(self, manifest: Path | str, *, dry_run: bool = False, **changes: Any) -> CreatedCampaign:
         """As `campaign apply`. `changes` replace keys of the manifest. ChangeRefused has what differs."""
         path = Path(manifest)
         try:
             spec = campaign_spec(**read_manifest(path, campaign_spec, changes))
-            return await self._change(spec, dry_run=dry_run)
+            return await self._create(spec, dry_run=dry_run, change_by=actor())
         except UsageError as error:
             raise in_words_of_keys(error, campaign_spec, str(path)) from error
 
@@ -120,7 +114,7 @@ class Drumbeat:
         amended = None
         if not needs_audience(changes, unset):
             amended = await amend_campaign(self.url, spec, change_by=actor(), dry_run=dry_run)
-        return amended or await self._change(spec, dry_run=dry_run)
+        return amended or await self._create(spec, dry_run=dry_run, change_by=actor())
 
     async def delete(self, name: str) -> DeletedCampaign:
         """As `campaign delete`, without a question."""
@@ -186,13 +180,13 @@ class Drumbeat:
 
     async def report(self, name: str) -> Report:
         """As `campaign report`."""
-        return await campaign_report(self.pool, (await self._planned(name)).campaign_id)
+        return await campaign_report(self.pool, (await _planned(self.pool, name)).campaign_id)
 
     async def recipients(
         self, name: str, *, state: RecipientState | None = None
     ) -> AsyncIterator[dict[str, str]]:
         """As `campaign export`: each recipient by the columns of the export, in constant memory."""
-        campaign_id = (await self._planned(name)).campaign_id
+        campaign_id = (await _planned(self.pool, name)).campaign_id
         await require_kept(self.pool, campaign_id, name)
         columns = await export_columns(self.pool, campaign_id)
         wanted = EVERYBODY if state is None else ExportFilter(states=frozenset({state}))
@@ -200,17 +194,20 @@ class Drumbeat:
             for row in page:
                 yield dict(zip(columns, row, strict=True))
 
-    async def _change(self, spec: CampaignSpec, *, dry_run: bool) -> CreatedCampaign:
+    async def _create(
+        self, spec: CampaignSpec, *, dry_run: bool, change_by: str | None = None
+    ) -> CreatedCampaign:
         return await create_campaign(
             self.url,
             spec,
             disk=self.settings.disk(),
             dry_run=dry_run,
-            change_by=actor(),
+            change_by=change_by,
             open_uploads=uploads_with(self.settings),
         )
 
-    async def _planned(self, name: str) -> Campaign:
-        campaign = await find_campaign(self.pool, name)
-        require_planned(campaign)
-        return campaign
+
+async def _planned(pool: Pool, name: str) -> Campaign:
+    campaign = await find_campaign(pool, name)
+    require_planned(campaign)
+    return campaign

@@ -76,28 +76,13 @@ async def run_numbers(
     transport = transport or transport_of(service)
     token_file = SecretFile("access_token", service.access_token, service.access_token_file)
     access_token = AccessToken(token_file, transport.set_token)
-    disk_space, campaign_cache = DiskSpaceGuard(disk), CampaignCache()
-    results_writer = ResultsWriter(pool, timing.batch_period_s)
-    context = FlowContext(
-        pool=pool,
-        service=service,
-        timing=timing,
-        installation=installation,
-        campaign_cache=campaign_cache,
-        results_writer=results_writer,
-        claim_batcher=ClaimBatcher(pool),
-        breaker=CircuitBreaker(partial(wait_s, Wait.UNREACHABLE)),
-        stop_requests=StopRequests(campaign_cache),
-        access_token=access_token,
-        quotas=Quotas(service.quota_scope),
-        open_uploads=lambda: uploading(replace(service, access_token=token_file.value)),
-    )
-    find_block = partial(_find_block, disk_space, results_writer)
+    context = _context_of(pool, service, timing, installation, access_token, token_file)
+    disk_space = DiskSpaceGuard(disk)
     reader = CampaignReader(
-        campaign_cache,
+        context.campaign_cache,
         service.product,
         campaign_id,
-        find_block,
+        partial(_find_block, disk_space, context.results_writer),
         context.clock_skew,
         phone_number_ids,
         context.quotas,
@@ -114,6 +99,31 @@ async def run_numbers(
             await stack.enter_async_context(serving_metrics(metrics, context, worker, disk_space))
         with rare_collections():
             return await worker.run(stop)
+
+
+def _context_of(
+    pool: Pool,
+    service: ServiceSettings,
+    timing: Timing,
+    installation: str,
+    access_token: AccessToken,
+    token_file: SecretFile,
+) -> FlowContext:
+    campaign_cache = CampaignCache()
+    return FlowContext(
+        pool=pool,
+        service=service,
+        timing=timing,
+        installation=installation,
+        campaign_cache=campaign_cache,
+        results_writer=ResultsWriter(pool, timing.batch_period_s),
+        claim_batcher=ClaimBatcher(pool),
+        breaker=CircuitBreaker(partial(wait_s, Wait.UNREACHABLE)),
+        stop_requests=StopRequests(campaign_cache),
+        access_token=access_token,
+        quotas=Quotas(service.quota_scope),
+        open_uploads=lambda: uploading(replace(service, access_token=token_file.value)),
+    )
 
 
 def _find_block(disk_space: DiskSpaceGuard, results_writer: ResultsWriter) -> Block | None:

@@ -9,6 +9,12 @@ import pytest
 
 from tests.cli.processes import ACCOUNT, SECRET, TOKEN, VERIFY, Drumbeat, Service, serving
 
+# A campaign through the faster number, without its audience and parameters.
+CREATE = (
+    *("campaign", "create", "spring", "--template", "order_shipped", "--language", "en_US"),
+    *("--number", "2"),
+)
+
 
 @pytest.fixture
 def drumbeat(tmp_path: Path, database_url: str) -> Iterator[Drumbeat]:

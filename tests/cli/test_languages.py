@@ -6,22 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import CREATE
 from tests.cli.processes import Drumbeat, Service
 
 PHONE = 5511980000000
 ME = "+14155550101"
 ROWS = ("Ana,A-0,pt-br", "Bob,A-1,EN_us", "Eva,A-2,de", "Ina,A-3,", "Leo,A-4,PT")
-CREATE = (
-    "campaign",
-    "create",
-    "spring",
-    "--template",
-    "order_shipped",
-    "--language",
-    "en_US",
-    "--number",
-    "2",
-)
 PARAMS = ("--param", "name", "--param", "order", "--language-column", "tongue")
 SHARES = [
     {"template": "order_shipped", "language": "en_US", "variant": None, "recipients": 3},

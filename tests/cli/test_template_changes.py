@@ -7,19 +7,9 @@ import orjson
 import pytest
 
 from engine.core.interface import API_VERSION
+from tests.cli.conftest import CREATE
 from tests.cli.processes import ACCOUNT, TOKEN, Drumbeat, Service
 
-CREATE = (
-    "campaign",
-    "create",
-    "spring",
-    "--template",
-    "order_shipped",
-    "--language",
-    "en_US",
-    "--number",
-    "2",
-)
 PARAMS = ("--param", "name", "--param", "order")
 WORDS = "order_shipped (en_US): body {{3}} was added"
 

@@ -4,20 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import CREATE
 from tests.cli.processes import Drumbeat, Service
 
 ME, ANA = "+14155550101", "+5511980000000"
-CREATE = (
-    "campaign",
-    "create",
-    "spring",
-    "--template",
-    "order_shipped",
-    "--language",
-    "en_US",
-    "--number",
-    "2",
-)
 TEST = ("campaign", "test-send", "spring")
 
 
