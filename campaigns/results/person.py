@@ -23,7 +23,7 @@ from engine.errors import UsageError
 from engine.store.database import Connection
 from engine.store.queries import queries
 
-LOOK_TIMEOUT_S = 300.0  # the filters of 100 million recipients take half a second in memory, more from a disk
+LOOK_TIMEOUT_S = 300.0  # a look takes 6 to 9 ms for a million recipients in memory, more from a disk
 _OUTCOMES = {1: "accepted", 2: "refused", 3: "skipped"}
 
 
