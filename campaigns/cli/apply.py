@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from campaigns.cli.changes_text import print_refusal
-from campaigns.cli.create import _create, campaign_spec
+from campaigns.cli.create import campaign_spec, create_and_show
 from campaigns.cli.options import DryRun, Json, Quiet
 from campaigns.life.actor import actor
 from campaigns.manifest.command import takes_options
@@ -44,7 +44,7 @@ def apply(
     changes = by_key(campaign_spec, options) | named
     try:
         spec = read_spec(manifest, changes)
-        _create(spec, dry_run=dry_run, json=json, quiet=quiet, change_by=actor())
+        create_and_show(spec, dry_run=dry_run, json=json, quiet=quiet, change_by=actor())
     except ChangeRefused as refusal:
         print_refusal(refusal, json=json)
         raise

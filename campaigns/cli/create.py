@@ -223,10 +223,10 @@ def create(
     If you repeat the same command, nothing changes. If the name exists with another file or other options,
     the command refuses.
     """
-    _create(campaign_spec(**options), dry_run=dry_run, json=json, quiet=quiet)
+    create_and_show(campaign_spec(**options), dry_run=dry_run, json=json, quiet=quiet)
 
 
-def _create(
+def create_and_show(
     spec: CampaignSpec, *, dry_run: bool, json: bool, quiet: bool, change_by: str | None = None
 ) -> None:
     spec.checked_guards()  # reports wrong options before a database is started

@@ -7,7 +7,7 @@ import typer
 
 from campaigns.cli.changes_text import print_refusal
 from campaigns.cli.confirmation import confirm
-from campaigns.cli.create import _create, campaign_spec, show_created
+from campaigns.cli.create import campaign_spec, create_and_show, show_created
 from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.options import CampaignName, DryRun, Json, NewName, Quiet, Yes
 from campaigns.cli.printing import print_json
@@ -50,7 +50,7 @@ def clone(
     stored = with_connection(lambda connection: stored_options(connection, name))
     changes = by_key(campaign_spec, options)
     values = of_clone(stored.values, new, changes, unset or (), campaign_spec)
-    _create(campaign_spec(**values), dry_run=dry_run, json=json, quiet=quiet)
+    create_and_show(campaign_spec(**values), dry_run=dry_run, json=json, quiet=quiet)
 
 
 @app.command()
@@ -76,7 +76,7 @@ def edit(
     try:
         same_audience = not needs_audience(changes, unset or ())
         if not (same_audience and _amended(spec, dry_run=dry_run, json=json)):
-            _create(spec, dry_run=dry_run, json=json, quiet=quiet, change_by=actor())
+            create_and_show(spec, dry_run=dry_run, json=json, quiet=quiet, change_by=actor())
     except ChangeRefused as refusal:
         print_refusal(refusal, json=json)
         raise

@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from campaigns.cli.create import _create
+from campaigns.cli.create import create_and_show
 from campaigns.cli.database_errors import database_blamed, error_of
 from campaigns.planning.spec import CampaignSpec
 from engine.errors import Unreachable
@@ -77,7 +77,7 @@ def test_the_database_is_blamed_while_a_campaign_is_created(
     monkeypatch.setattr("campaigns.cli.create.ready_database", lambda _: URL)
     spec = CampaignSpec("spring", "order", "en", tmp_path / "people.csv", ("1",))
     with pytest.raises(Unreachable, match=re.escape("ana:***@h/db")):
-        _create(spec, dry_run=False, json=True, quiet=True)
+        create_and_show(spec, dry_run=False, json=True, quiet=True)
 
 
 def test_the_drivers_log_of_a_lost_connection_is_dropped_during_a_create(
@@ -94,7 +94,7 @@ def test_the_drivers_log_of_a_lost_connection_is_dropped_during_a_create(
     monkeypatch.setattr("campaigns.cli.create.ready_database", lambda _: URL)
     spec = CampaignSpec("spring", "order", "en", tmp_path / "people.csv", ("1",))
     with pytest.raises(Unreachable, match="broke"):
-        _create(spec, dry_run=False, json=True, quiet=True)
+        create_and_show(spec, dry_run=False, json=True, quiet=True)
     assert caplog.text == ""
 
 
