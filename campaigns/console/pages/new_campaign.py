@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from aiohttp import BodyPartReader, web
+from aiohttp import web
 
 from campaigns.account.numbers import list_numbers
 from campaigns.account.templates import StoredTemplate, list_templates
@@ -14,6 +14,7 @@ from campaigns.audience.glimpse import Glimpse, glimpse, guess_params, guess_pho
 from campaigns.console.api.shapes import CreateRequest
 from campaigns.console.api.upload_planning import create_from_upload
 from campaigns.console.context import caller_of, console_of
+from campaigns.console.forms import next_part
 from campaigns.console.pages.rendering import campaign_url, page, path_of, redirect
 from campaigns.console.problems import Problem, Refused, problem_of
 from campaigns.console.uploads import Upload, discard, find_upload, store_upload
@@ -72,8 +73,8 @@ async def show_upload(request: web.Request) -> web.Response:
 
 async def upload(request: web.Request) -> web.Response:
     """Store the file, and go on to its address."""
-    part = await (await request.multipart()).next()
-    if not isinstance(part, BodyPartReader) or part.name != "audience" or not part.filename:
+    part = await next_part(request, "audience")
+    if not part.filename:
         raise Refused(422, "wrong_input", what="no file was chosen")
     try:
         stored = await store_upload(console_of(request).own, part)

@@ -3,6 +3,7 @@
 from campaigns.console.api import campaigns as interface
 from campaigns.console.context import Route
 from campaigns.console.pages import account, campaigns, new_campaign, recipients, signing, static
+from campaigns.console.request_limits import EXPORTS, TEST_SENDS, UPLOADS
 from campaigns.console.roles import Role
 
 LOOK, SEND, MANAGE = Role.LOOK, Role.SEND, Role.MANAGE
@@ -18,10 +19,10 @@ PAGES = (
     Route("GET", "/campaigns/{name}/recipients", LOOK, recipients.show_recipients),
     Route("GET", "/campaigns/{name}/reasons", LOOK, recipients.show_reasons),
     Route("GET", "/campaigns/{name}/message", LOOK, recipients.show_message),
-    Route("GET", "/campaigns/{name}/export", LOOK, interface.export),
-    Route("POST", "/campaigns/{name}/test", SEND, recipients.send_test),
+    Route("GET", "/campaigns/{name}/export", LOOK, interface.export, EXPORTS),
+    Route("POST", "/campaigns/{name}/test", SEND, recipients.send_test, TEST_SENDS),
     Route("GET", "/new", SEND, new_campaign.show_upload),
-    Route("POST", "/new", SEND, new_campaign.upload),
+    Route("POST", "/new", SEND, new_campaign.upload, UPLOADS),
     Route("GET", "/new/{reference}", SEND, new_campaign.show_form),
     Route("POST", "/new/{reference}", SEND, new_campaign.create),
     Route("GET", "/people", LOOK, recipients.find_person),
