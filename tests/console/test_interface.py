@@ -74,6 +74,8 @@ CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("GET", "/suppressions", "/suppressions", {}, 200),
     ("DELETE", "/suppressions/{phone}", f"/suppressions/{PHONE}", {}, 200),
     ("GET", "/audit", "/audit?limit=2", {}, 200),
+    ("PUT", "/users/{name}", "/users/ana", {"json": {"role": "send"}}, 422),  # nobody would manage
+    ("PUT", "/users/{name}", "/users/boss", {"json": {"role": "manage"}}, 200),
     ("PUT", "/users/{name}", "/users/ana", {"json": {"role": "send"}}, 200),
     ("PUT", "/users/{name}", "/users/ana", {"json": {"role": "send", "password": "short"}}, 422),
     ("GET", "/users", "/users", {}, 200),

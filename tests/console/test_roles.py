@@ -46,6 +46,17 @@ ONLY_MANAGE = {
     "POST /api/v1/tokens",
     "DELETE /api/v1/tokens/{name}",
     "POST /numbers/{number}/limit",
+    "GET /users",
+    "POST /users",
+    "GET /users/{name}",
+    "POST /users/{name}",
+    "POST /users/{name}/sign-out",
+    "GET /users/{name}/remove",
+    "POST /users/{name}/remove",
+    "GET /tokens",
+    "POST /tokens",
+    "GET /tokens/{name}/remove",
+    "POST /tokens/{name}/remove",
     "POST /suppression/remove",
 }
 EVERYBODY = {
