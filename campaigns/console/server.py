@@ -17,9 +17,11 @@ from campaigns.console.api.operations import OPERATIONS, PREFIX
 from campaigns.console.context import CONSOLE, Console, Handler, Route, caller_of, console_of, set_caller
 from campaigns.console.forms import check_form
 from campaigns.console.live import CampaignWatch
+from campaigns.console.pages.account import NUMBERS, shared_numbers
 from campaigns.console.pages.campaigns import VIEWS, shared_views
 from campaigns.console.pages.problem_page import problem_page
 from campaigns.console.pages.routes import PAGES
+from campaigns.console.pages.templates import REVIEWS, shared_reviews
 from campaigns.console.people import any_user
 from campaigns.console.problems import Problem, Refused, problem_of
 from campaigns.console.request_limits import Allowance
@@ -51,6 +53,8 @@ def application(console: Console, table: Iterable[Route] | None = None) -> web.A
     app = web.Application(client_max_size=BODY_BYTES_MAX, middlewares=[_answer_problems])
     app[CONSOLE] = console
     app[VIEWS] = shared_views(console)
+    app[NUMBERS] = shared_numbers(console)
+    app[REVIEWS] = shared_reviews(console)
     app.on_response_prepare.append(add_security_headers)
     for route in routes() if table is None else table:
         # GET without HEAD: a stream has no head.

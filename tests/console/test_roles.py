@@ -33,6 +33,11 @@ ONLY_SEND = {
     "GET /new/{reference}/sending",
     "POST /new/{reference}/sending",
     "POST /numbers/{number}/resume",
+    "POST /numbers/sync",
+    "POST /templates/sync",
+    "GET /templates/new",
+    "POST /templates/new",
+    "POST /templates/new/preview",
     "POST /suppression",
 }
 ONLY_MANAGE = {

@@ -12,8 +12,9 @@ from campaigns.console.pages import (
     recipients,
     signing,
     static,
+    templates,
 )
-from campaigns.console.request_limits import EXPORTS, TEST_SENDS, UPLOADS
+from campaigns.console.request_limits import EXPORTS, SERVICE_CALLS, TEST_SENDS, UPLOADS
 from campaigns.console.roles import Role
 
 LOOK, SEND, MANAGE = Role.LOOK, Role.SEND, Role.MANAGE
@@ -42,10 +43,17 @@ PAGES = (
     Route("GET", "/people", LOOK, recipients.find_person),
     Route("GET", "/people/{phone}", LOOK, recipients.show_person),
     Route("GET", "/numbers", LOOK, account.show_numbers),
+    Route("GET", "/live/numbers", LOOK, account.stream_numbers),
+    Route("POST", "/numbers/sync", SEND, account.sync, SERVICE_CALLS),
     Route("POST", "/numbers/{number}/resume", SEND, account.resume),
     Route("POST", "/numbers/{number}/limit", MANAGE, account.limit),
-    Route("GET", "/templates", LOOK, account.show_templates),
-    Route("GET", "/templates/{name}", LOOK, account.show_template),
+    Route("GET", "/templates", LOOK, templates.show_templates),
+    Route("POST", "/templates/sync", SEND, templates.sync, SERVICE_CALLS),
+    Route("GET", "/templates/new", SEND, templates.show_new),
+    Route("POST", "/templates/new", SEND, templates.create, SERVICE_CALLS),
+    Route("POST", "/templates/new/preview", SEND, templates.preview),
+    Route("GET", "/templates/{name}", LOOK, templates.show_template),
+    Route("GET", "/live/templates/{name}", LOOK, templates.stream_template),
     Route("GET", "/suppression", LOOK, account.show_suppression),
     Route("POST", "/suppression", SEND, account.suppress),
     Route("POST", "/suppression/remove", MANAGE, account.unsuppress),
