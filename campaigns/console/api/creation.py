@@ -7,12 +7,13 @@ from typing import Any
 
 from aiohttp import BodyPartReader, MultipartReader, web
 
+from campaigns.console.api.create_request import CampaignOptions, CreateRequest, blamed_on_keys
 from campaigns.console.api.replying import once, reply
-from campaigns.console.api.shapes import CreateRequest
 from campaigns.console.api.upload_planning import create_from_upload
 from campaigns.console.context import caller_of, console_of
 from campaigns.console.problems import Refused
 from campaigns.console.uploads import Upload, discard, store_upload
+from engine.errors import UsageError
 
 SPEC_BYTES_MAX = 256 * 1024
 
@@ -29,6 +30,8 @@ async def create(request: web.Request) -> web.Response:
     upload = await store_upload(console_of(request).own, part)
     try:
         return await _create(request, upload, spec)
+    except UsageError as error:
+        raise blamed_on_keys(error) from error
     finally:
         discard(upload)
 
@@ -45,7 +48,7 @@ async def _spec_of(parts: MultipartReader) -> bytes:
     return content
 
 
-async def _create(request: web.Request, upload: Upload, spec: CreateRequest) -> web.Response:
+async def _create(request: web.Request, upload: Upload, spec: CampaignOptions) -> web.Response:
     console, actor = console_of(request), caller_of(request).name
     with upload.path.open("rb") as file:
         content = spec.model_dump_json().encode() + file_digest(file, "sha256").digest()
