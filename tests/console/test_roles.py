@@ -21,6 +21,9 @@ ONLY_SEND = {
     "POST /api/v1/campaigns/{name}/test-sends",
     "POST /api/v1/numbers/{number}/resume",
     "POST /api/v1/suppressions",
+    "POST /api/v1/numbers/sync",
+    "POST /api/v1/templates",
+    "POST /api/v1/templates/sync",
     "GET /campaigns/{name}/ask/{action}",
     "POST /campaigns/{name}/act/{action}",
     "POST /campaigns/{name}/test",
@@ -35,13 +38,17 @@ ONLY_SEND = {
     "POST /numbers/{number}/resume",
     "POST /numbers/sync",
     "POST /templates/sync",
-    "GET /templates/new",
-    "POST /templates/new",
-    "POST /templates/new/preview",
+    "GET /new-template",
+    "POST /new-template",
+    "POST /new-template/preview",
     "POST /suppression",
 }
 ONLY_MANAGE = {
     "PUT /api/v1/numbers/{number}/limit",
+    "DELETE /api/v1/people/{phone}",
+    "GET /people/{phone}/erase",
+    "POST /people/{phone}/erase",
+    "GET /erased/{pseudonym}",
     "DELETE /api/v1/suppressions/{phone}",
     "GET /api/v1/users",
     "PUT /api/v1/users/{name}",
@@ -74,6 +81,7 @@ EVERYBODY = {
 FORBIDDEN = {Role.LOOK: ONLY_SEND | ONLY_MANAGE, Role.SEND: ONLY_MANAGE, Role.MANAGE: set()}
 VALUES = {
     "name": "x",
+    "pseudonym": "x",
     "number": "9",
     "phone": "5511960000000",
     "action": "x",

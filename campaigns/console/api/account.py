@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 from aiohttp import web
 
-from campaigns.account.numbers import list_numbers, resume_number, set_limit
-from campaigns.account.templates import list_templates, templates_named
-from campaigns.console.api.replying import body_of, query_of, reply
+from campaigns.account.numbers import list_numbers, resume_number, set_limit, sync_numbers
+from campaigns.account.templates import create_template, list_templates, sync_templates, templates_named
+from campaigns.console.api.replying import body_of, once, query_of, reply
 from campaigns.console.api.shapes import (
     AuditQuery,
     LimitRequest,
     PhoneQuery,
     SuppressionsQuery,
     SuppressRequest,
+    TemplateRequest,
 )
 from campaigns.console.context import caller_of, console_of
-from campaigns.results.audit_pages import audit_page
+from campaigns.life.forget import forget_person
+from campaigns.results.audit_pages import audit_page, note_audit
+from campaigns.results.person import read_spellings
 from campaigns.results.phone_history import phone_history
 from campaigns.suppression import (
     SuppressionCounts,
@@ -25,6 +29,7 @@ from campaigns.suppression import (
     remove_suppressions,
     suppression_page,
 )
+from engine.api.endpoints.templates import NewTemplate
 
 
 async def numbers(request: web.Request) -> web.Response:
@@ -49,6 +54,38 @@ async def templates(request: web.Request) -> web.Response:
 async def template(request: web.Request) -> web.Response:
     """One template in each of its languages."""
     return reply({"templates": await templates_named(console_of(request).pool, request.match_info["name"])})
+
+
+async def sync_all_numbers(request: web.Request) -> web.Response:
+    """Read the numbers from the service."""
+    console = console_of(request)
+    async with console.account() as (service, waba_id):
+        found = await sync_numbers(console.pool, service.numbers, waba_id)
+    await note_audit(console.pool, caller_of(request).name, "number-sync")
+    return reply({"numbers": found})
+
+
+async def sync_all_templates(request: web.Request) -> web.Response:
+    """Read the templates from the service."""
+    console = console_of(request)
+    async with console.account() as (service, waba_id):
+        found = await sync_templates(console.pool, service.templates, waba_id)
+    await note_audit(console.pool, caller_of(request).name, "template-sync")
+    return reply({"templates": found})
+
+
+async def submit_template(request: web.Request) -> web.Response:
+    """Its review takes a while: ask for the template to see its status."""
+    asked, console = await body_of(request, TemplateRequest), console_of(request)
+
+    async def work() -> dict[str, Any]:
+        new = NewTemplate(**asked.model_dump())
+        async with console.account() as (service, waba_id):
+            actor = caller_of(request).name
+            created = await create_template(console.pool, service, waba_id, new, actor=actor)
+        return {"name": new.name, "language": new.language, **asdict(created)}
+
+    return reply(await once(request, await request.read(), work), 201)
 
 
 async def suppressions(request: web.Request) -> web.Response:
@@ -82,6 +119,14 @@ async def person(request: web.Request) -> web.Response:
     region = query_of(request, PhoneQuery).region
     phone = request.match_info["phone"]
     return reply(await phone_history(console_of(request).pool, phone if region else plus(phone), region))
+
+
+async def erase(request: web.Request) -> web.Response:
+    region = query_of(request, PhoneQuery).region
+    phone = request.match_info["phone"]
+    spellings = read_spellings(phone if region else plus(phone), region)
+    async with console_of(request).pool.acquire() as connection:
+        return reply(await forget_person(connection, spellings, actor=caller_of(request).name))
 
 
 def plus(phone: str) -> str:

@@ -81,6 +81,16 @@ class LimitRequest(_Request):
     limit_per_s: Annotated[float | None, Field(gt=0, allow_inf_nan=False)]
 
 
+class TemplateRequest(_Request):
+    """A template as the service takes it."""
+
+    name: str
+    language: str
+    category: str
+    components: Annotated[list[dict[str, Any]], Field(min_length=1)]
+    parameter_format: Literal["POSITIONAL", "NAMED"] = "POSITIONAL"
+
+
 class TestSendRequest(_Request):
     phones: Annotated[list[str], Field(min_length=1, max_length=20)]
     row: Annotated[int | None, Field(ge=1, le=2**62)] = None
@@ -177,6 +187,16 @@ class NumberList(TypedDict):
 
 class TemplateList(TypedDict):
     templates: list[StoredTemplate]
+
+
+class SubmittedTemplate(TypedDict):
+    """The service may have changed the category. The template waits for its review."""
+
+    name: str
+    language: str
+    template_id: str
+    status: str
+    category: str
 
 
 class SuppressedPhone(TypedDict):
