@@ -11,6 +11,7 @@ from aiohttp import web
 from campaigns.console.access import Caller, Doorkeeper
 from campaigns.console.live import CampaignWatch
 from campaigns.console.open_streams import OpenStreams
+from campaigns.console.request_metrics import RequestMetrics
 from campaigns.console.roles import Role
 from campaigns.console.settings import ConsoleSettings
 from campaigns.console.sign_in_limit import SignInLimit
@@ -33,6 +34,7 @@ class Console:
     stop: asyncio.Event
     streams: OpenStreams = field(default_factory=OpenStreams)
     sign_in_limit: SignInLimit = field(default_factory=SignInLimit)
+    metrics: RequestMetrics = field(default_factory=RequestMetrics)
 
 
 @dataclass(frozen=True, slots=True)
