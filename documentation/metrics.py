@@ -52,8 +52,8 @@ ABOUT = """
 and no secrets. Still, keep it inside your network: the paths need no password.
 
 If another process has the port of a worker or console, it works without metrics, logs `metrics_not_served`,
-and tries again every 5 s. Prometheus itself listens on 9090 by default. Give one of the two another port on the same
-machine.
+and tries again every 5 s. Prometheus itself listens on 9090 by default. Give one of the two another port on
+the same machine.
 
 ## Health
 
