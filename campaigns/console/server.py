@@ -142,6 +142,7 @@ async def running_console(
             yield _url_of(runner, host)
     finally:
         stop.set()
+        await console.imports.close()
         await runner.cleanup()
 
 

@@ -38,6 +38,13 @@ def form(spec: dict[str, Any], rows: str = f"+{PHONE},Ana,A1\nnot a number,Bo,A2
     return data
 
 
+def suppression_form() -> aiohttp.FormData:
+    data = aiohttp.FormData()
+    data.add_field("spec", "{}", content_type="application/json")
+    data.add_field("file", f"phone\n+{PHONE + 5}\nnonsense\n", filename="list.csv")
+    return data
+
+
 # Method, path as documented, path as asked, what is sent, and the status. In this order: some need what others made.
 CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("GET", "/campaigns", "/campaigns?limit=1", {}, 200),
@@ -73,6 +80,7 @@ CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("GET", "/templates/{name}", "/templates/order", {}, 200),
     ("POST", "/suppressions", "/suppressions", {"json": {"phones": [f"+{PHONE}"]}}, 200),
     ("POST", "/suppressions", "/suppressions", {"json": {"phones": "all"}}, 422),
+    ("POST", "/suppressions/import", "/suppressions/import", {"data": suppression_form()}, 200),
     ("GET", "/suppressions", "/suppressions", {}, 200),
     ("DELETE", "/suppressions/{phone}", f"/suppressions/{PHONE}", {}, 200),
     ("GET", "/audit", "/audit?limit=2", {}, 200),
@@ -95,6 +103,7 @@ AT_SERVICE = {("POST", "/templates"), ("POST", "/templates/sync"), ("POST", "/nu
 NO_JSON = {
     ("GET", "/campaigns/{name}/progress"),
     ("GET", "/campaigns/{name}/export"),
+    ("GET", "/suppressions/export"),
 }  # tests of their own below
 
 

@@ -14,22 +14,33 @@ from campaigns.console.api.shapes import (
     AuditQuery,
     LimitRequest,
     PhoneQuery,
+    SuppressionImport,
     SuppressionsQuery,
     SuppressRequest,
     TemplateRequest,
 )
+from campaigns.console.api.upload_planning import first_rejects
 from campaigns.console.context import caller_of, console_of
+from campaigns.console.csv_text import csv_bytes
+from campaigns.console.forms import next_part, part_text
+from campaigns.console.imports import import_upload
+from campaigns.console.uploads import discard, store_upload
 from campaigns.life.forget import forget_person
 from campaigns.results.audit_pages import audit_page, note_audit
 from campaigns.results.person import read_spellings
 from campaigns.results.phone_history import phone_history
 from campaigns.suppression import (
+    EXPORT_HEADER,
     SuppressionCounts,
     add_suppressions,
+    export_cells,
+    list_suppressions,
     remove_suppressions,
     suppression_page,
 )
 from engine.api.endpoints.templates import NewTemplate
+
+EXPORT_ROWS = 5_000  # written at once
 
 
 async def numbers(request: web.Request) -> web.Response:
@@ -109,6 +120,40 @@ async def unsuppress(request: web.Request) -> web.Response:
     async with console_of(request).pool.acquire() as connection:
         counts = await remove_suppressions(connection, [phone], actor=caller_of(request).name)
     return reply(_change(counts))
+
+
+async def export_suppressions(request: web.Request) -> web.StreamResponse:
+    """The whole list as CSV, page by page."""
+    response = web.StreamResponse(
+        headers={
+            "Content-Type": "text/csv; charset=utf-8",
+            "Content-Disposition": 'attachment; filename="suppressions.csv"',
+        }
+    )
+    await response.prepare(request)
+    rows: list[tuple[object, ...]] = [EXPORT_HEADER]
+    async for entry in list_suppressions(console_of(request).pool):
+        rows.append(export_cells(entry))
+        if len(rows) >= EXPORT_ROWS:
+            await response.write(csv_bytes(rows))
+            rows.clear()
+    await response.write(csv_bytes(rows))
+    return response
+
+
+async def import_list(request: web.Request) -> web.Response:
+    """A file in the form of an audience. The same again changes nothing."""
+    asked = SuppressionImport.model_validate_json(await part_text(await next_part(request, "spec")))
+    console = console_of(request)
+    upload = await store_upload(console.own, await next_part(request, "file"))
+    try:
+        counts = await import_upload(
+            console.pool, upload, **asked.model_dump(), actor=caller_of(request).name
+        )
+        listed = first_rejects(upload.rejects) if upload.rejects.exists() else []
+    finally:
+        discard(upload)
+    return reply({**_change(counts), "rejected": counts.rejected, "rejects": listed})
 
 
 def _change(counts: SuppressionCounts) -> dict[str, int]:

@@ -143,6 +143,15 @@ OPERATIONS = (
         request=shapes.SuppressRequest,
     ),
     Operation(
+        "POST", "/suppressions/import", SEND, "Suppress the phones of a file", account.import_list,
+        shapes.SuppressionImported, request=shapes.SuppressionUpload, request_type="multipart/form-data",
+        allowance=UPLOADS,
+    ),
+    Operation(
+        "GET", "/suppressions/export", LOOK, "The suppression list as CSV", account.export_suppressions,
+        media_type=CSV, allowance=EXPORTS,
+    ),
+    Operation(
         "DELETE", "/suppressions/{phone}", MANAGE, "Take a phone off the list", account.unsuppress,
         shapes.SuppressionChange,
     ),

@@ -75,6 +75,21 @@ class SuppressRequest(_Request):
     region: str | None = None
 
 
+class SuppressionImport(_Request):
+    """How to read the file. `phone_column` null: the column that looks like phones."""
+
+    reason: str = "imported"
+    phone_column: str | None = None
+    region: str | None = None
+
+
+class SuppressionUpload(_Request):
+    """The parts of the form, in this order."""
+
+    spec: SuppressionImport
+    file: Annotated[str, Field(json_schema_extra={"format": "binary"})]
+
+
 class LimitRequest(_Request):
     """`limit_per_s` null: the service's own limit."""
 
@@ -216,6 +231,13 @@ class SuppressionList(TypedDict):
 class SuppressionChange(TypedDict):
     changed: int
     unchanged: int
+
+
+class SuppressionImported(SuppressionChange):
+    """`rejects`: the first rows without a phone that can be read. Their people may still be sent to."""
+
+    rejected: int
+    rejects: list["RejectedRow"]
 
 
 class NumberResumed(TypedDict):

@@ -1,5 +1,6 @@
 """The addresses of the pages, and the role that each needs."""
 
+from campaigns.console.api import account as interface_account
 from campaigns.console.api import campaigns as interface
 from campaigns.console.context import Route
 from campaigns.console.pages import (
@@ -13,6 +14,7 @@ from campaigns.console.pages import (
     recipients,
     signing,
     static,
+    suppression_import,
     templates,
 )
 from campaigns.console.request_limits import EXPORTS, SERVICE_CALLS, TEST_SENDS, UPLOADS
@@ -60,6 +62,12 @@ PAGES = (
     Route("GET", "/live/templates/{name}", LOOK, templates.stream_template),
     Route("GET", "/suppression", LOOK, account.show_suppression),
     Route("POST", "/suppression", SEND, account.suppress),
+    Route("GET", "/suppression/export", LOOK, interface_account.export_suppressions, EXPORTS),
+    Route("POST", "/suppression/import", SEND, suppression_import.upload, UPLOADS),
+    Route("GET", "/suppression/import/{reference}", SEND, suppression_import.show),
+    Route("POST", "/suppression/import/{reference}", SEND, suppression_import.begin),
+    Route("GET", "/live/suppression/import/{reference}", SEND, suppression_import.stream),
+    Route("GET", "/suppression/import/{reference}/rejects", SEND, suppression_import.rejects),
     Route("POST", "/suppression/remove", MANAGE, account.unsuppress),
     Route("GET", "/audit", LOOK, account.show_audit),
     Route("GET", "/users", MANAGE, people.show_users),
