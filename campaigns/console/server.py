@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,7 +14,7 @@ from aiohttp import web
 from campaigns.console.access import Doorkeeper
 from campaigns.console.api import document
 from campaigns.console.api.operations import OPERATIONS, PREFIX
-from campaigns.console.context import CONSOLE, Console, Handler, Route, console_of, set_caller
+from campaigns.console.context import CONSOLE, Console, Handler, Route, caller_of, console_of, set_caller
 from campaigns.console.forms import check_form
 from campaigns.console.live import CampaignWatch
 from campaigns.console.observing import observe, route_of, serving_metrics
@@ -22,6 +23,7 @@ from campaigns.console.pages.problem_page import problem_page
 from campaigns.console.pages.routes import PAGES
 from campaigns.console.people import any_user
 from campaigns.console.problems import Problem, Refused, problem_of
+from campaigns.console.request_limits import Allowance
 from campaigns.console.security_headers import add_security_headers
 from campaigns.console.settings import console_settings, require_guarded
 from engine.errors import ConfigurationError
@@ -31,6 +33,7 @@ from engine.system_error import system_error_text
 
 POOL_CONNECTIONS = 8
 BODY_BYTES_MAX = 1 << 20  # of a form; an upload has a limit of its own and is written to a file
+CLIENT_LEFT = 499  # as proxies count it; nobody receives it
 CLOSE_S_MAX = 5.0  # for requests that are answered while the console stops
 
 log = structlog.get_logger(__name__)
@@ -68,9 +71,17 @@ def _guarded(route: Route) -> Handler:
             raise Refused(*refusal)
         if route.role is not None:
             await check_form(request)
+        if route.allowance is not None:
+            _spend(request, route.allowance)
         return await route.handler(request)
 
     return handle
+
+
+def _spend(request: web.Request, allowance: Allowance) -> None:
+    wait_s = console_of(request).limits.wait_s(allowance, caller_of(request).name, time.monotonic())
+    if wait_s:
+        raise Refused(429, "too_many_requests", wait_s=wait_s)
 
 
 @web.middleware
@@ -82,10 +93,17 @@ async def _answer_problems(request: web.Request, handler: Handler) -> web.Stream
     except asyncio.CancelledError:
         raise
     except Exception as error:
+        if _has_left(request):
+            return web.Response(status=CLIENT_LEFT)
         problem = problem_of(error)
         if problem.code == "unexpected":
             log.exception("request_failed", method=request.method, route=route_of(request))
         return await answer(request, problem)
+
+
+def _has_left(request: web.Request) -> bool:
+    """Whether who asked waits no more, as in the middle of an export: the error is that nobody reads."""
+    return request.transport is None or request.transport.is_closing()
 
 
 async def answer(request: web.Request, problem: Problem) -> web.StreamResponse:

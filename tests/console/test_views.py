@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import Browser, Page
 
+from campaigns.console.choices import write_choices
+from campaigns.console.uploads import Upload
 from tests.console.browsing import browser, needs_chromium, require_accessible, tab_of
 from tests.console.conftest import PHONE
 from tests.console.views import views
@@ -18,14 +20,16 @@ pytestmark = needs_chromium
 
 @pytest.fixture
 async def every_view(browser: Browser, url: str, tmp_path: Path) -> list[str]:
-    page = await tab_of(browser, url)
-    upload = await uploaded(page, tmp_path / "autumn.csv")
+    file = tmp_path / "autumn.csv"
+    file.write_text(f"phone,name,order\n+{PHONE + 70},Bo,B1\nnonsense,Cy,B2\n", "utf-8")
+    upload = await uploaded(await tab_of(browser, url), file)
+    stored = tmp_path / "uploads" / upload.rpartition("/")[2]
+    write_choices(Upload(stored, stored, file.name), template="order", language="en")
     return [address async for address in views(url, {"/new/{reference}": (upload,)})]
 
 
 async def uploaded(page: Page, file: Path) -> str:
-    """Where a new campaign goes on after its file was uploaded, one row of which is bad."""
-    file.write_text(f"phone,name,order\n+{PHONE + 70},Bo,B1\nnonsense,Cy,B2\n", "utf-8")
+    """Where a new campaign goes on after its file was uploaded."""
     await page.goto("/new")
     await page.locator("input[type=file]").set_input_files(file)
     await page.wait_for_url(re.compile("/new/[^/]+$"))
