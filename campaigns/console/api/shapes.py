@@ -262,6 +262,7 @@ class CreateRequest(_Request):
     map: dict[str, str] = {}
     default: dict[str, str] = {}
     as_mobile: list[str] = []
+    exclude_campaigns: Annotated[list[str], Field(max_length=100)] = []
     header_media_id: str | None = None
     header_link: str | None = None
     header_filename: str | None = None
