@@ -12,6 +12,7 @@ from campaigns.console.access import Caller, Doorkeeper
 from campaigns.console.list_check import ListChecks
 from campaigns.console.live import CampaignWatch
 from campaigns.console.open_streams import OpenStreams
+from campaigns.console.request_limits import Allowance, RequestLimits
 from campaigns.console.roles import Role
 from campaigns.console.settings import ConsoleSettings
 from campaigns.console.sign_in_limit import SignInLimit
@@ -35,16 +36,18 @@ class Console:
     streams: OpenStreams = field(default_factory=OpenStreams)
     sign_in_limit: SignInLimit = field(default_factory=SignInLimit)
     checks: ListChecks = field(default_factory=ListChecks)
+    limits: RequestLimits = field(default_factory=RequestLimits)
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A handler, and the role that it needs; None: everybody."""
+    """A handler, and the role that it needs; None: everybody. `allowance`: how often a caller may use it."""
 
     method: str
     path: str
     role: Role | None
     handler: Handler
+    allowance: Allowance | None = None
 
 
 CONSOLE = web.AppKey("console", Console)

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from campaigns.audience.columns import MissingColumn, column_index
 from campaigns.audience.opening import ReadOptions
 from campaigns.audience.row_check import RowRules, is_literal
-from campaigns.console.api.shapes import CreateRequest
+from campaigns.console.api.create_request import CreateRequest
 from campaigns.console.api.upload_planning import spec_of
 from campaigns.console.choices import read_choices, read_corrections
 from campaigns.console.context import Console
@@ -19,7 +19,7 @@ from campaigns.planning.row_rules import row_rules
 from engine.errors import DrumbeatError
 
 COLUMNS_SHOWN_MAX = 6  # of a row that is corrected; a phone shows them as a card
-_NOT_CHOSEN = {"name": "not named yet", "numbers": ["0"]}  # rows do not depend on them
+_NOT_CHOSEN = {"name": "not named yet", "number": ["0"]}  # rows do not depend on them
 
 
 def reading_of(choices: dict[str, Any]) -> ReadOptions:

@@ -69,7 +69,7 @@ async def create_campaign(
         header = await asyncio.to_thread(header_content, spec)
         connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
         try:
-            exclusions = await open_exclusions(connection, spec.exclude, files, spec.exclude_campaigns)
+            exclusions = await open_exclusions(connection, spec.exclude, files)
             excluded = [exclusion.content for exclusion in exclusions]
             corrected = sha256_of(spec.corrections)
             identity = identify(spec, schedule, audience_sha256, excluded, header, corrected)

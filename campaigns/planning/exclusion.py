@@ -28,13 +28,10 @@ class Exclusion:
 
 
 async def open_exclusions(
-    connection: Connection, names: Sequence[str], files: ExitStack, campaigns: Sequence[str] = ()
+    connection: Connection, names: Sequence[str], files: ExitStack
 ) -> Sequence[Exclusion]:
-    """A name is that of a file if there is one, else that of a campaign. `files` closes the files.
-    `campaigns`: names that are never those of a file.
-    """
-    named = [await _opened(connection, name, files) for name in names]
-    return [*named, *[await _of_campaign(connection, name) for name in campaigns]]
+    """A name is that of a file if there is one, else that of a campaign. `files` closes the files."""
+    return [await _opened(connection, name, files) for name in names]
 
 
 async def _opened(connection: Connection, name: str, files: ExitStack) -> Exclusion:
@@ -42,10 +39,6 @@ async def _opened(connection: Connection, name: str, files: ExitStack) -> Exclus
     if await asyncio.to_thread(path.exists):
         source = await asyncio.to_thread(files.enter_context, open_table(path))
         return Exclusion(await asyncio.to_thread(source.sha256), source, None)
-    return await _of_campaign(connection, name)
-
-
-async def _of_campaign(connection: Connection, name: str) -> Exclusion:
     campaign = await find_campaign(connection, name)
     require_planned(campaign)
     await require_kept(connection, campaign.campaign_id, name)

@@ -42,9 +42,8 @@ class CampaignSpec:
     """All options of `campaign create`, as given. `numbers` are phone number IDs.
 
     `audience`: a file, `-` for standard input, a query, or the result of a campaign; `reading`: how to read a
-    file. `params`, `mapped` and `defaults`: see `RowRules`. `exclude`: files and campaigns;
-    `exclude_campaigns`: campaigns alone. Times are ISO 8601 with an offset; `window` is `HH:MM-HH:MM` in
-    `time_zone`; `max_failed` is `N` or `N%`.
+    file. `params`, `mapped` and `defaults`: see `RowRules`. `exclude`: files and campaigns. Times are ISO
+    8601 with an offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
     `header`: a column, or `=FILE`, for the media of the header; `header_media.is_variable` is set then. Paths
     of files begin in `header_directory`, or else in the directory of the audience.
     `message`: the free-form message of `message send`; `template` is its type then, and `language` is empty.
@@ -92,7 +91,6 @@ class CampaignSpec:
     variants: tuple[Variant, ...] = ()
     experiment: str | None = None
     corrections: Corrections = field(default_factory=dict)
-    exclude_campaigns: tuple[str, ...] = ()
 
     @property
     def rules(self) -> RowRules:

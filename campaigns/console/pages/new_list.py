@@ -6,13 +6,14 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-from aiohttp import BodyPartReader, web
+from aiohttp import web
 
 from campaigns.audience.opening import sheets_of
 from campaigns.audience.row_check import row_check
 from campaigns.console.choices import drop_corrections, read_choices, write_choices
 from campaigns.console.context import console_of
 from campaigns.console.countries import countries
+from campaigns.console.forms import next_part
 from campaigns.console.list_rules import phone_rules
 from campaigns.console.pages.new_campaign import Step, step_of, upload_of
 from campaigns.console.pages.rendering import page, path_of, redirect, texts_for
@@ -24,7 +25,7 @@ from engine.errors import DrumbeatError
 SHEETS_FILE = "sheets.json"
 COLUMNS_MAX = 100  # with a text for empty cells; no message takes more
 CAMPAIGNS_OFFERED = 20  # to leave their recipients out; the newest
-OF_ONE_SHEET = ("phone_column", "default", "params", "language_column")
+OF_ONE_SHEET = ("phone_column", "default", "param", "language_column")
 AS_MOBILE = ("BR", "MX", "AR")
 
 
@@ -34,8 +35,8 @@ async def show_upload(request: web.Request) -> web.Response:
 
 async def upload(request: web.Request) -> web.Response:
     """Store the file, and go on to its address."""
-    part = await (await request.multipart()).next()
-    if not isinstance(part, BodyPartReader) or part.name != "audience" or not part.filename:
+    part = await next_part(request, "audience")
+    if not part.filename:
         raise Refused(422, "wrong_input", what="no file was chosen")
     try:
         stored = await store_upload(console_of(request).own, part)
@@ -90,7 +91,7 @@ def chosen_of(fields: Any, step: Step) -> dict[str, Any]:
             for column, text in zip(columns, texts, strict=True)
             if text and column != phone_column
         },
-        "exclude_campaigns": [str(name) for name in fields.getall("exclude", [])],
+        "exclude": [str(name) for name in fields.getall("exclude", [])],
     }
 
 
@@ -110,7 +111,7 @@ async def _list(request: web.Request, stored: Upload, sheets: list[str]) -> web.
 def _list_page(
     request: web.Request, step: Step, sheets: list[str], offered: list[str], problem: Problem | None
 ) -> web.Response:
-    chosen = step.choices.get("exclude_campaigns", [])
+    chosen = step.choices.get("exclude", [])
     return page(
         request,
         "new_list.html.j2",
