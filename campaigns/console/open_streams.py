@@ -31,4 +31,6 @@ class OpenStreams(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """For the registry."""
-        yield GaugeMetricFamily("drumbeat_console_streams", "Open streams of the console.", self.count)
+        yield GaugeMetricFamily(
+            "drumbeat_console_streams", "Open streams: pages that somebody looks at.", self.count
+        )

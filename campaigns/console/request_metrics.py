@@ -30,7 +30,10 @@ class RequestMetrics(Collector):
     def collect(self) -> Iterable[Metric]:
         """For the registry."""
         answers = CounterMetricFamily(
-            "drumbeat_console_requests", "Requests of the console.", labels=["method", "route", "status"]
+            "drumbeat_console_requests",
+            "Requests of pages and of the interface. The route is a pattern such as /campaigns/{name}; none for "
+            "addresses that do not exist.",
+            labels=["method", "route", "status"],
         )
         for (method, route, status), count in sorted(self._answers.items()):
             answers.add_metric([method, route, str(status)], count)
