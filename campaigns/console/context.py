@@ -12,6 +12,7 @@ from aiohttp import web
 from campaigns.account.at_service import account_service
 from campaigns.console.access import Caller, Doorkeeper
 from campaigns.console.imports import Imports
+from campaigns.console.list_check import ListChecks
 from campaigns.console.live import CampaignWatch
 from campaigns.console.open_streams import OpenStreams
 from campaigns.console.request_limits import Allowance, RequestLimits
@@ -39,6 +40,7 @@ class Console:
     stop: asyncio.Event
     streams: OpenStreams = field(default_factory=OpenStreams)
     sign_in_limit: SignInLimit = field(default_factory=SignInLimit)
+    checks: ListChecks = field(default_factory=ListChecks)
     limits: RequestLimits = field(default_factory=RequestLimits)
     imports: Imports = field(default_factory=Imports)
     metrics: RequestMetrics = field(default_factory=RequestMetrics)

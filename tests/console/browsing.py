@@ -1,55 +1,38 @@
-"""A browser without a script: it keeps its cookie and sends forms with the token of the page."""
+"""Chromium, as the tests of pages use it."""
 
-import re
-from dataclasses import dataclass
+import shutil
+from collections.abc import AsyncIterator
 from typing import Any
 
-import aiohttp
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, async_playwright
 
-from tests.console.conftest import Caller, Reply
-
-PASSWORD = "a long enough password"
-
-
-@dataclass
-class Browser:
-    """Pages and forms of one session. `caller`: the same without its cookie."""
-
-    caller: Caller
-    headers: dict[str, str]
-
-    async def get(self, path: str, **options: Any) -> Reply:
-        return await self.caller.get(path, headers=self.headers, **options)
-
-    async def token(self) -> str:
-        found = re.search(r'name="csrf" value="(\w+)"', (await self.get("/campaigns/spring")).text)
-        assert found is not None
-        return found[1]
-
-    async def send(self, path: str, fields: dict[str, str] | None = None) -> Reply:
-        """A form. An empty field is sent too, as browsers do."""
-        return await self._post(path, {"csrf": await self.token(), **(fields or {})})
-
-    async def upload(
-        self, path: str, content: str | bytes, fields: dict[str, str] | None = None, *, name: str = "list.csv"
-    ) -> Reply:
-        """A form with a file, which comes last."""
-        data = aiohttp.FormData()
-        for key, value in {"csrf": await self.token(), **(fields or {})}.items():
-            data.add_field(key, value)
-        data.add_field("file", content, filename=name, content_type="application/octet-stream")
-        return await self._post(path, data)
-
-    async def _post(self, path: str, data: Any) -> Reply:
-        return await self.caller.post(path, data=data, headers={**self.headers, "Origin": self.caller.url})
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
 
 
-async def browser_of(url: str, name: str = "", password: str = PASSWORD) -> Browser:
-    """Signed in as a user; without a name, on the machine of a console without users."""
-    caller = Caller(url)
-    if not name:
-        return Browser(caller, {})
-    given = {"name": name, "password": password}
-    reply = await caller.post("/sign-in", data=given, headers={"Origin": url})
-    assert reply.status == 303, reply.text
-    return Browser(caller, {"Cookie": reply.headers["Set-Cookie"].partition(";")[0]})
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        await browser.close()
+
+
+async def tab_of(browser: Browser, url: str, **options: Any) -> Page:
+    """A tab of a browser that nobody used before. An error of a script fails the test."""
+    context = await browser.new_context(base_url=url, **options)
+    page = await context.new_page()
+    page.on("pageerror", lambda error: pytest.fail(str(error)))
+    return page
+
+
+@pytest.fixture
+async def page(browser: Browser, url: str) -> Page:
+    return await tab_of(browser, url)
+
+
+async def require_accessible(page: Page) -> None:
+    results = await Axe().run(page)
+    assert results.violations_count == 0, f"{page.url}: {results.generate_report()}"

@@ -5,8 +5,8 @@ import pytest
 from campaigns.console.people import store_user
 from campaigns.console.roles import Role
 from engine.store.database import Pool
-from tests.console.browsing import PASSWORD, Browser, browser_of
 from tests.console.conftest import PHONE
+from tests.console.plain_browser import PASSWORD, Browser, browser_of
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from campaigns.console.people import add_token, list_users, remove_user, store_u
 from campaigns.console.roles import Role
 from engine.errors import UsageError
 from engine.store.database import Pool
-from tests.console.browsing import PASSWORD, Browser, browser_of
+from tests.console.plain_browser import PASSWORD, Browser, browser_of
 
 NEW = {"name": "bo", "role": "look", "password": "another long password"}
 

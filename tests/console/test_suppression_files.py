@@ -10,8 +10,8 @@ import pytest
 
 from campaigns.suppression import add_suppressions
 from engine.store.database import Pool
-from tests.console.browsing import Browser, browser_of
 from tests.console.conftest import PHONE, Caller, Reply
+from tests.console.plain_browser import Browser, browser_of
 
 LIST = f"name;Handy\nAna;+{PHONE}\nBo;nonsense\nCy;+{PHONE + 1}\n"
 
