@@ -6,8 +6,6 @@ from enum import StrEnum
 
 from campaigns.account.numbers import BusinessNumber
 
-SLOWED_BELOW = 0.95  # of the limit; the pace keeps a few per cent below it at any time
-
 
 class NumberState(StrEnum):
     """The first that fits counts."""
@@ -22,8 +20,6 @@ class NumberState(StrEnum):
     """Its messaging limit is used up."""
     NOBODY = "nobody"
     """No worker sends with it."""
-    SLOWED = "slowed"
-    """The service throttles it, so its worker sends below its limit."""
     SENDING = "sending"
     IDLE = "idle"
     """Its worker has nothing to send with it."""
@@ -40,6 +36,4 @@ def number_state(number: BusinessNumber) -> NumberState:
         return NumberState.QUOTA
     if number.owner is None:
         return NumberState.NOBODY
-    if number.rate_per_s is not None and number.rate_per_s < SLOWED_BELOW * number.limit_per_s:
-        return NumberState.SLOWED
     return NumberState.SENDING if number.achieved_per_s else NumberState.IDLE

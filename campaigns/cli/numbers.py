@@ -137,8 +137,6 @@ def state_text(number: BusinessNumber) -> str:
             return f"messaging limit used up until {_time(number.quota_more_at)}"
         case NumberState.NOBODY:
             return (number.status or "").lower()
-        case NumberState.SLOWED:
-            return f"slowed: the service throttles it: {number.owner}"
         case NumberState.SENDING:
             return f"sending: {number.owner}"
         case NumberState.IDLE:

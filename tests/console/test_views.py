@@ -9,7 +9,11 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from campaigns.console.choices import write_choices
+from campaigns.console.people import add_token
+from campaigns.console.roles import Role
 from campaigns.console.uploads import Upload
+from campaigns.life.forget import forget_person
+from engine.store.database import Pool
 from tests.console.browsing import browser, needs_chromium, require_accessible, tab_of
 from tests.console.conftest import PHONE
 from tests.console.views import views
@@ -19,7 +23,7 @@ pytestmark = needs_chromium
 
 
 @pytest.fixture
-async def every_view(browser: Browser, url: str, tmp_path: Path) -> list[str]:
+async def every_view(browser: Browser, url: str, pool: Pool, tmp_path: Path) -> list[str]:
     file = tmp_path / "autumn.csv"
     file.write_text(f"phone,name,order\n+{PHONE + 70},Bo,B1\nnonsense,Cy,B2\n", "utf-8")
     page = await tab_of(browser, url)
@@ -28,7 +32,29 @@ async def every_view(browser: Browser, url: str, tmp_path: Path) -> list[str]:
     await expect(page.get_by_role("button", name="Correct and check again")).to_be_visible()
     stored = tmp_path / "uploads" / upload.rpartition("/")[2]
     write_choices(Upload(stored, stored, file.name), template="order", language="en")
-    return [address async for address in views(url, {"/new/{reference}": (upload,)})]
+    filled = {
+        "/new/{reference}": (upload,),
+        "/erased/{pseudonym}": (f"/erased/{await erased(pool)}",),
+        "/suppression/import/{reference}": (await imported(page, file),),
+    }
+    await add_token(pool, "reports", Role.LOOK, actor="test")
+    return [address async for address in views(url, filled)]
+
+
+async def erased(pool: Pool) -> str:
+    """The pseudonym of somebody who was erased."""
+    async with pool.acquire() as connection:
+        return (await forget_person(connection, [PHONE + 9], actor="test")).pseudonym
+
+
+async def imported(page: Page, file: Path) -> str:
+    """Where the import of a list shows what it read."""
+    await page.goto("/suppression")
+    await page.locator("input[type=file]").set_input_files(file)
+    await page.get_by_role("button", name="Upload").click()
+    await page.get_by_role("button", name="Suppress these numbers").click()
+    await expect(page.get_by_text("Could not be read")).to_be_visible()
+    return urlsplit(page.url).path
 
 
 async def uploaded(page: Page, file: Path) -> str:

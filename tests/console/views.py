@@ -18,6 +18,8 @@ FILLED: Mapping[str, tuple[str, ...]] = {
     "/campaigns/{name}/ask/{action}": ("/campaigns/spring/ask/start", "/campaigns/spring/ask/cancel"),
     "/templates/{name}": ("/templates/order",),
     "/people/{phone}": ("/people/5511960000000",),
+    "/tokens/{name}": ("/tokens/reports",),
+    "/users/{name}": (),  # with a user, who is not signed in sees nothing: test_people_pages.py looks at these
 }
 NOT_FOUND = "/nothing"
 
