@@ -60,9 +60,12 @@ class ResumedNumber:
     paused_campaigns: tuple[str, ...]
 
 
-async def sync_numbers(pool: Pool, source: NumbersSource, waba_id: str) -> list[BusinessNumber]:
+async def sync_numbers(
+    pool: Pool, source: NumbersSource, waba_id: str, *, actor: str = ""
+) -> list[BusinessNumber]:
     """Read the account's numbers from the service and store them; return all stored numbers."""
     await number_sync.sync_numbers(pool, source, waba_id)
+    await note_audit(pool, actor, "number-sync")
     return await list_numbers(pool)
 
 

@@ -39,13 +39,16 @@ class StoredTemplate:
     definition: dict[str, Any]
 
 
-async def sync_templates(pool: Pool, source: TemplatesSource, waba_id: str) -> list[StoredTemplate]:
+async def sync_templates(
+    pool: Pool, source: TemplatesSource, waba_id: str, *, actor: str = ""
+) -> list[StoredTemplate]:
     """Read the account's templates from the service and store them; delete those it no longer lists."""
     listed = [record async for record in source.list(waba_id)]
     async with pool.acquire() as connection, connection.transaction():
         await _store(connection, listed)
         keys = [record.name for record in listed], [record.language for record in listed]
         await connection.execute(queries("templates")["delete_unlisted"], *keys)
+        await note_audit(connection, actor, "template-sync")
     return await list_templates(pool)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.async_api import Page, expect
 
 from campaigns.console.people import add_token
 from campaigns.console.roles import Role
@@ -12,9 +13,12 @@ from emulator.config import EmulatorConfig, NumberConfig
 from emulator.testing import Emulator, running_emulator
 from engine.store.database import Pool
 from engine.webhooks.account import act
+from tests.console.browsing import browser, needs_chromium, page
 from tests.console.conftest import Caller, Reply, console
 from tests.console.plain_browser import Browser, browser_of
 from tests.console.test_interface import require_documented
+
+__all__ = ["browser", "page"]  # fixtures
 
 CONFIG = EmulatorConfig(port=0, numbers=(NumberConfig("2001", 80),))
 BODY = "Hi {{1}}, {{2}} is here"
@@ -91,6 +95,24 @@ async def test_a_template_is_submitted_and_its_review_is_shown(
         await act(connection)
     shown = (await here.get("/templates/summer_news")).text
     assert "Reason: INVALID_FORMAT" in shown and "The service reviews it" not in shown
+
+
+@needs_chromium
+async def test_a_template_is_written_with_its_preview_and_followed(page: Page, pool: Pool) -> None:
+    await page.goto("/new-template")
+    await page.get_by_label("Name").fill("summer_news")
+    await page.get_by_role("textbox", name="Text Write").fill("Hi {{1}}!")
+    await page.get_by_label("Text {{1}}").fill("Ana")
+    await expect(page.locator(".bubble")).to_contain_text("Hi Ana!")
+    await expect(page.get_by_label("Text {{1}}")).to_be_focused()
+    await page.get_by_role("button", name="Send it for review").click()
+    await expect(page.get_by_text("The service reviews it")).to_be_visible()
+    await expect(page.locator(".live")).to_have_text("live")
+    await pool.execute(
+        "UPDATE templates SET status = 'APPROVED' WHERE name = 'summer_news'"
+    )  # as an event does
+    await expect(page.get_by_text("approved")).to_be_visible()
+    await expect(page.get_by_text("The service reviews it")).to_be_hidden()
 
 
 async def test_the_service_is_asked_for_a_review_while_somebody_looks(

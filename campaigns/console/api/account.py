@@ -9,15 +9,14 @@ from aiohttp import web
 
 from campaigns.account.numbers import list_numbers, resume_number, set_limit, sync_numbers
 from campaigns.account.templates import create_template, list_templates, sync_templates, templates_named
+from campaigns.console.api.account_shapes import SuppressionImport, TemplateRequest
 from campaigns.console.api.replying import body_of, once, query_of, reply
 from campaigns.console.api.shapes import (
     AuditQuery,
     LimitRequest,
     PhoneQuery,
-    SuppressionImport,
     SuppressionsQuery,
     SuppressRequest,
-    TemplateRequest,
 )
 from campaigns.console.api.upload_planning import first_rejects
 from campaigns.console.context import caller_of, console_of
@@ -26,7 +25,7 @@ from campaigns.console.forms import next_part, part_text
 from campaigns.console.imports import import_upload
 from campaigns.console.uploads import discard, store_upload
 from campaigns.life.forget import forget_person
-from campaigns.results.audit_pages import audit_page, note_audit
+from campaigns.results.audit_pages import audit_page
 from campaigns.results.person import read_spellings
 from campaigns.results.phone_history import phone_history
 from campaigns.suppression import (
@@ -71,8 +70,7 @@ async def sync_all_numbers(request: web.Request) -> web.Response:
     """Read the numbers from the service."""
     console = console_of(request)
     async with console.account() as (service, waba_id):
-        found = await sync_numbers(console.pool, service.numbers, waba_id)
-    await note_audit(console.pool, caller_of(request).name, "number-sync")
+        found = await sync_numbers(console.pool, service.numbers, waba_id, actor=caller_of(request).name)
     return reply({"numbers": found})
 
 
@@ -80,8 +78,7 @@ async def sync_all_templates(request: web.Request) -> web.Response:
     """Read the templates from the service."""
     console = console_of(request)
     async with console.account() as (service, waba_id):
-        found = await sync_templates(console.pool, service.templates, waba_id)
-    await note_audit(console.pool, caller_of(request).name, "template-sync")
+        found = await sync_templates(console.pool, service.templates, waba_id, actor=caller_of(request).name)
     return reply({"templates": found})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from campaigns.console.api import account, campaigns, creation, people, shapes
+from campaigns.console.api import account, account_shapes, campaigns, creation, people, shapes
 from campaigns.console.api.shapes import NoQuery
 from campaigns.console.context import Handler, Route
 from campaigns.console.request_limits import EXPORTS, SERVICE_CALLS, TEST_SENDS, UPLOADS, Allowance
@@ -123,7 +123,7 @@ OPERATIONS = (
     Operation("GET", "/templates", LOOK, "The templates", account.templates, shapes.TemplateList),
     Operation(
         "POST", "/templates", SEND, "Submit a template for review", account.submit_template,
-        shapes.SubmittedTemplate, request=shapes.TemplateRequest, status=201, takes_key=True,
+        account_shapes.SubmittedTemplate, request=account_shapes.TemplateRequest, status=201, takes_key=True,
         allowance=SERVICE_CALLS,
     ),
     Operation(
@@ -144,8 +144,8 @@ OPERATIONS = (
     ),
     Operation(
         "POST", "/suppressions/import", SEND, "Suppress the phones of a file", account.import_list,
-        shapes.SuppressionImported, request=shapes.SuppressionUpload, request_type="multipart/form-data",
-        allowance=UPLOADS,
+        account_shapes.SuppressionImported, request=account_shapes.SuppressionUpload,
+        request_type="multipart/form-data", allowance=UPLOADS,
     ),
     Operation(
         "GET", "/suppressions/export", LOOK, "The suppression list as CSV", account.export_suppressions,

@@ -75,35 +75,10 @@ class SuppressRequest(_Request):
     region: str | None = None
 
 
-class SuppressionImport(_Request):
-    """How to read the file. `phone_column` null: the column that looks like phones."""
-
-    reason: str = "imported"
-    phone_column: str | None = None
-    region: str | None = None
-
-
-class SuppressionUpload(_Request):
-    """The parts of the form, in this order."""
-
-    spec: SuppressionImport
-    file: Annotated[str, Field(json_schema_extra={"format": "binary"})]
-
-
 class LimitRequest(_Request):
     """`limit_per_s` null: the service's own limit."""
 
     limit_per_s: Annotated[float | None, Field(gt=0, allow_inf_nan=False)]
-
-
-class TemplateRequest(_Request):
-    """A template as the service takes it."""
-
-    name: str
-    language: str
-    category: str
-    components: Annotated[list[dict[str, Any]], Field(min_length=1)]
-    parameter_format: Literal["POSITIONAL", "NAMED"] = "POSITIONAL"
 
 
 class TestSendRequest(_Request):
@@ -204,16 +179,6 @@ class TemplateList(TypedDict):
     templates: list[StoredTemplate]
 
 
-class SubmittedTemplate(TypedDict):
-    """The service may have changed the category. The template waits for its review."""
-
-    name: str
-    language: str
-    template_id: str
-    status: str
-    category: str
-
-
 class SuppressedPhone(TypedDict):
     phone: str
     reason: str
@@ -231,13 +196,6 @@ class SuppressionList(TypedDict):
 class SuppressionChange(TypedDict):
     changed: int
     unchanged: int
-
-
-class SuppressionImported(SuppressionChange):
-    """`rejects`: the first rows without a phone that can be read. Their people may still be sent to."""
-
-    rejected: int
-    rejects: list["RejectedRow"]
 
 
 class NumberResumed(TypedDict):

@@ -17,7 +17,7 @@ from campaigns.console.live import SharedReadings
 from campaigns.console.pages.rendering import page, redirect, render, texts_for
 from campaigns.console.roles import Role
 from campaigns.console.streams import stream_events
-from campaigns.results.audit_pages import audit_page, note_audit
+from campaigns.results.audit_pages import audit_page
 from campaigns.suppression import add_suppressions, remove_suppressions, suppression_page
 from engine.errors import UsageError
 
@@ -56,8 +56,7 @@ async def sync(request: web.Request) -> web.Response:
     """Read the numbers from the service."""
     console = console_of(request)
     async with console.account() as (service, waba_id):
-        await sync_numbers(console.pool, service.numbers, waba_id)
-    await note_audit(console.pool, caller_of(request).name, "number-sync")
+        await sync_numbers(console.pool, service.numbers, waba_id, actor=caller_of(request).name)
     return redirect("/numbers")
 
 

@@ -28,7 +28,6 @@ from campaigns.console.live import SharedReadings
 from campaigns.console.pages.rendering import page, path_of, redirect, render, texts_for
 from campaigns.console.problems import Problem, problem_of
 from campaigns.console.streams import stream_events
-from campaigns.results.audit_pages import note_audit
 from engine.core.rendering import render_message
 from engine.errors import DrumbeatError
 
@@ -49,8 +48,7 @@ async def sync(request: web.Request) -> web.Response:
     """Read the templates from the service."""
     console = console_of(request)
     async with console.account() as (service, waba_id):
-        await sync_templates(console.pool, service.templates, waba_id)
-    await note_audit(console.pool, caller_of(request).name, "template-sync")
+        await sync_templates(console.pool, service.templates, waba_id, actor=caller_of(request).name)
     return redirect("/templates")
 
 
