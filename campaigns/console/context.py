@@ -35,8 +35,8 @@ class Console:
     stop: asyncio.Event
     streams: OpenStreams = field(default_factory=OpenStreams)
     sign_in_limit: SignInLimit = field(default_factory=SignInLimit)
-    metrics: RequestMetrics = field(default_factory=RequestMetrics)
     limits: RequestLimits = field(default_factory=RequestLimits)
+    metrics: RequestMetrics = field(default_factory=RequestMetrics)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ class RequestMetrics(Collector):
         """For the registry."""
         answers = CounterMetricFamily(
             "drumbeat_console_requests",
-            "Requests of pages and of the interface. The route is a pattern such as /campaigns/{name}; none for "
-            "addresses that do not exist.",
+            "Requests of pages and of the interface. The route is a pattern such as /campaigns/{name}; "
+            "none for addresses that do not exist.",
             labels=["method", "route", "status"],
         )
         for (method, route, status), count in sorted(self._answers.items()):
