@@ -9,7 +9,8 @@ from playwright.async_api import Browser, Page, Route, expect
 from campaigns.console.people import store_user
 from campaigns.console.roles import Role
 from engine.store.database import Pool
-from tests.console.browsing import browser, needs_chromium, page, require_accessible, tab_of
+from tests.console.browsing import browser, needs_chromium, page, tab_of
+from tests.console.browsing import require_accessible as _require_accessible
 from tests.console.conftest import PHONE, console
 
 __all__ = ["browser", "page"]  # fixtures
@@ -50,18 +51,18 @@ async def test_a_campaign_from_a_file_to_its_start(page: Page, pool: Pool, tmp_p
     await page.get_by_label("A file with a header").set_input_files(file)
     await expect(page.get_by_text("columns: order, Handy, name")).to_be_visible()
     await expect(page.get_by_label("Phone numbers")).to_have_value("Handy")
-    await require_accessible(page)
+    await _require_accessible(page)
     await page.get_by_role("button", name="Next").click()
     await page.get_by_label("Template").select_option("order en")
     await page.get_by_label("{{1}}").select_option("name")
     await page.get_by_label("{{2}}").select_option("order")
-    await require_accessible(page)
+    await _require_accessible(page)
     await page.get_by_role("button", name="Next").click()
     await page.get_by_label("Name", exact=True).fill("autumn")
     await page.get_by_role("button", name="Check the rows").click()
     await expect(page.get_by_text("2 rows = 1 recipients + 1 rejected + 0 duplicates")).to_be_visible()
     await expect(page.get_by_role("row").filter(has_text="nonsense")).to_contain_text("3")
-    await require_accessible(page)
+    await _require_accessible(page)
     await page.get_by_role("button", name="Create the draft").click()
     await expect(page.get_by_role("heading", name="autumn")).to_be_visible()
     await page.get_by_role("link", name="The message").click()
@@ -167,7 +168,7 @@ async def test_a_user_signs_in_and_sees_only_what_the_role_may(
         await page.get_by_label("Password").fill("not the password")
         await page.get_by_role("button", name="Sign in").click()
         await expect(page.get_by_role("alert")).to_have_text("The name or the password is wrong.")
-        await require_accessible(page)
+        await _require_accessible(page)
         await page.get_by_label("Name").fill("ana")
         await page.get_by_label("Password").fill(PASSWORD)
         await page.get_by_role("button", name="Sign in").click()
