@@ -13,7 +13,7 @@ from campaigns.console.people import add_token, store_user
 from campaigns.console.roles import Role
 from campaigns.console.uploads import Upload
 from engine.store.database import Pool
-from tests.console.browsing import browser, needs_chromium, require_accessible, tab_of
+from tests.console.chromium import browser, needs_chromium, require_accessible, tab_of
 from tests.console.conftest import PHONE
 from tests.console.views import SIGN_IN, View, views
 
