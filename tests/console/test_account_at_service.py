@@ -13,7 +13,7 @@ from emulator.config import EmulatorConfig, NumberConfig
 from emulator.testing import Emulator, running_emulator
 from engine.store.database import Pool
 from engine.webhooks.account import act
-from tests.console.browsing import browser, needs_chromium, page
+from tests.console.chromium import browser, needs_chromium, page
 from tests.console.conftest import Caller, Reply, console
 from tests.console.plain_browser import Browser, browser_of
 from tests.console.test_interface import require_documented
