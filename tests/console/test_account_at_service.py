@@ -100,7 +100,7 @@ async def test_a_template_is_submitted_and_its_review_is_shown(
 @needs_chromium
 async def test_a_template_is_written_with_its_preview_and_followed(page: Page, pool: Pool) -> None:
     await page.goto("/new-template")
-    await page.get_by_label("Name").fill("summer_news")
+    await page.locator("input[name=name]").fill("summer_news")
     await page.get_by_role("textbox", name="Text Write").fill("Hi {{1}}!")
     await page.get_by_label("Text {{1}}").fill("Ana")
     await expect(page.locator(".bubble")).to_contain_text("Hi Ana!")

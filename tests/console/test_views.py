@@ -68,7 +68,7 @@ async def imported(page: Page, file: Path) -> str:
     await page.locator("input[type=file]").set_input_files(file)
     await page.get_by_role("button", name="Upload").click()
     await page.get_by_role("button", name="Suppress these numbers").click()
-    await expect(page.get_by_text("Could not be read")).to_be_visible()
+    await expect(page.get_by_text("Could not be read", exact=True)).to_be_visible()
     return urlsplit(page.url).path
 
 
