@@ -14,9 +14,40 @@ from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.plan import ProgressCallback, no_progress
 from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.stored import stored_options, stored_values
+from engine.errors import UsageError
 from engine.process.disk_space import Disk
 from engine.sending.header_file_uploads import OpenUploads, no_uploads
 from engine.store.database import Connection, Pool
+
+# Keys that name files, databases and rows of this machine: nothing for callers from elsewhere.
+OF_THIS_MACHINE = frozenset(
+    {
+        "audience",
+        "audience_sql",
+        "audience_database",
+        "exclude",
+        "header_file",
+        "header_column",
+        "rejects",
+    }
+)
+# Keys that say how a file is read. The stored recipients of a campaign were read already.
+_OF_THE_FILE = ("map", "default", "region", "as_mobile", "exclude", "strict")
+
+
+def of_stored_people(name: str, changes: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Changes, and what they unset, with the stored recipients of a campaign as the audience."""
+    unset = tuple(key for key in _OF_THE_FILE if key not in changes)
+    return {**changes, "audience_campaign": name}, unset
+
+
+def require_remote(changes: Iterable[str]) -> None:
+    """UsageError if the changes name something of this machine."""
+    if named := OF_THIS_MACHINE.intersection(changes):
+        raise UsageError(
+            f"{min(named)} cannot be changed from elsewhere: it names what is on the server",
+            remedy="use the command line, or an upload",
+        )
 
 
 async def cloned(

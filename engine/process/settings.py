@@ -229,6 +229,8 @@ class Settings(BaseSettings):
     console_user_header: HeaderName | None = None
     console_proxies: Networks | None = None
     console_upload_mib: int = Field(default=200, ge=1)
+    # in the console, no campaign starts before a second person has approved it
+    console_approval: bool = False
     # where a worker serves its metrics; port 0 is any free one
     metrics_host: str = "127.0.0.1"
     metrics_port: int = Field(default=9090, ge=0, le=65535)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 import orjson
 from aiohttp import web
@@ -26,8 +26,12 @@ def reply(value: object, status: int = 200) -> web.Response:
 
 
 def query_of(request: web.Request, model: type[Model]) -> Model:
-    """The parameters of the address; ValidationError names the wrong ones."""
-    return model.model_validate(dict(request.query))
+    """The parameters of the address; ValidationError names the wrong ones. Those of a list are repeated."""
+    listed = {name for name, field in model.model_fields.items() if get_origin(field.annotation) is list}
+    given = {
+        name: request.query.getall(name) if name in listed else request.query[name] for name in request.query
+    }
+    return model.model_validate(given)
 
 
 async def body_of(request: web.Request, model: type[Model]) -> Model:

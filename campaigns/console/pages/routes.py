@@ -1,6 +1,6 @@
 """The addresses of the pages, and the role that each needs."""
 
-from campaigns.console.api import campaigns as interface
+from campaigns.console.api import exporting
 from campaigns.console.context import Route
 from campaigns.console.pages import account, campaigns, new_campaign, recipients, signing, static
 from campaigns.console.roles import Role
@@ -18,7 +18,7 @@ PAGES = (
     Route("GET", "/campaigns/{name}/recipients", LOOK, recipients.show_recipients),
     Route("GET", "/campaigns/{name}/reasons", LOOK, recipients.show_reasons),
     Route("GET", "/campaigns/{name}/message", LOOK, recipients.show_message),
-    Route("GET", "/campaigns/{name}/export", LOOK, interface.export),
+    Route("GET", "/campaigns/{name}/export", LOOK, exporting.export),
     Route("POST", "/campaigns/{name}/test", SEND, recipients.send_test),
     Route("GET", "/new", SEND, new_campaign.show_upload),
     Route("POST", "/new", SEND, new_campaign.upload),
