@@ -26,8 +26,8 @@ SPEC = {
     "name": "autumn",
     "template": "order",
     "language": "en",
-    "numbers": [NUMBER],
-    "params": ["name", "order"],
+    "number": [NUMBER],
+    "param": ["name", "order"],
 }
 
 
@@ -53,7 +53,7 @@ CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("POST", "/campaigns", "/campaigns", {"json": SPEC}, 415),
     ("POST", "/campaigns/{name}/test-sends", "/campaigns/spring/test-sends", {"json": {"phones": [f"+{PHONE + 50}"]}, "headers": KEY}, 201),
     ("POST", "/campaigns/{name}/test-sends", "/campaigns/spring/test-sends", {"json": {"phones": [f"+{PHONE}"]}}, 400),
-    ("POST", "/campaigns/{name}/clones", "/campaigns/autumn/clones", {"json": {"name": "winter", "same_people": True, "changes": {"window": "09:00-20:00"}}}, 200),
+    ("POST", "/campaigns/{name}/clones", "/campaigns/autumn/clones", {"json": {"name": "winter", "changes": {"window": "09:00-20:00"}}}, 200),
     ("POST", "/campaigns/{name}/clones", "/campaigns/autumn/clones", {"json": {"name": "x", "changes": {"audience": "/etc/passwd"}}}, 422),
     ("PATCH", "/campaigns/{name}", "/campaigns/winter", {"json": {"changes": {"window": "10:00-20:00"}}}, 200),
     ("PATCH", "/campaigns/{name}", "/campaigns/winter", {"json": {"changes": {"name": "other"}}}, 422),

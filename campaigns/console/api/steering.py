@@ -24,8 +24,6 @@ from campaigns.life.settle import Settled, settle_campaign
 from campaigns.manifest.derived import (
     cloned,
     edit_campaign,
-    edited,
-    of_stored_people,
     require_remote,
     retried,
 )
@@ -33,6 +31,7 @@ from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.header_uploads import uploads_with
 from campaigns.planning.retry import RetryOptions, plan_retry
+from campaigns.planning.stored import stored_options
 from campaigns.results.audit_pages import note_audit
 from campaigns.results.export import EVERYBODY
 from campaigns.results.matching import suppress_matching
@@ -79,8 +78,8 @@ async def clone(request: web.Request) -> web.Response:
 
 
 async def clone_named(console: Console, name: str, asked: CloneRequest, actor: str) -> CreatedCampaign:
-    changes, unset = _read_changes(name, asked)
-    spec = await cloned(console.pool, name, asked.name, changes, unset)
+    require_remote(asked.changes)
+    spec = await cloned(console.pool, name, asked.name, asked.changes, asked.unset)
     created = await create_campaign(
         console.database_url,
         spec,
@@ -99,25 +98,17 @@ async def edit(request: web.Request) -> web.Response:
 
 async def edit_named(console: Console, name: str, asked: EditRequest, actor: str) -> CreatedCampaign:
     """ChangeRefused, with every difference, if one may not change now."""
-    changes, unset = _read_changes(name, asked)
-    spec = await edited(console.pool, name, changes, unset)
+    require_remote(asked.changes)
     return await edit_campaign(
         console.database_url,
-        spec,
-        {*asked.changes, *asked.unset},
+        await stored_options(console.pool, name),
+        asked.changes,
+        asked.unset,
         change_by=actor,
         disk=console.settings.disk(),
         dry_run=asked.dry_run,
         open_uploads=uploads_with(console.settings),
     )
-
-
-def _read_changes(name: str, asked: EditRequest) -> tuple[dict[str, Any], tuple[str, ...]]:
-    require_remote(asked.changes)
-    if not asked.same_people:
-        return asked.changes, tuple(asked.unset)
-    changes, unset = of_stored_people(name, asked.changes)
-    return changes, (*asked.unset, *unset)
 
 
 async def _note_created(console: Console, created: CreatedCampaign, actor: str, **detail: str) -> None:

@@ -72,12 +72,11 @@ class RetryRequest(_Request):
 
 class EditRequest(_Request):
     """`changes`: options by the keys of a manifest, without those that name files or databases. `unset`: keys
-    to leave out. `same_people`: where the audience must be read anew, take the stored recipients.
+    to leave out. Of an uploaded list, the stored recipients are planned anew.
     """
 
     changes: dict[str, Any] = {}
     unset: list[str] = []
-    same_people: bool = False
     dry_run: bool = False
 
 

@@ -2,7 +2,17 @@
 
 from campaigns.console.api import exporting
 from campaigns.console.context import Route
-from campaigns.console.pages import account, campaigns, new_campaign, recipients, signing, static
+from campaigns.console.pages import (
+    account,
+    campaigns,
+    new_list,
+    new_message,
+    new_sending,
+    recipients,
+    signing,
+    static,
+)
+from campaigns.console.request_limits import EXPORTS, TEST_SENDS, UPLOADS
 from campaigns.console.roles import Role
 
 LOOK, SEND, MANAGE = Role.LOOK, Role.SEND, Role.MANAGE
@@ -18,12 +28,16 @@ PAGES = (
     Route("GET", "/campaigns/{name}/recipients", LOOK, recipients.show_recipients),
     Route("GET", "/campaigns/{name}/reasons", LOOK, recipients.show_reasons),
     Route("GET", "/campaigns/{name}/message", LOOK, recipients.show_message),
-    Route("GET", "/campaigns/{name}/export", LOOK, exporting.export),
-    Route("POST", "/campaigns/{name}/test", SEND, recipients.send_test),
-    Route("GET", "/new", SEND, new_campaign.show_upload),
-    Route("POST", "/new", SEND, new_campaign.upload),
-    Route("GET", "/new/{reference}", SEND, new_campaign.show_form),
-    Route("POST", "/new/{reference}", SEND, new_campaign.create),
+    Route("GET", "/campaigns/{name}/export", LOOK, exporting.export, EXPORTS),
+    Route("POST", "/campaigns/{name}/test", SEND, recipients.send_test, TEST_SENDS),
+    Route("GET", "/new", SEND, new_list.show_upload),
+    Route("POST", "/new", SEND, new_list.upload, UPLOADS),
+    Route("GET", "/new/{reference}", SEND, new_list.show_list),
+    Route("POST", "/new/{reference}", SEND, new_list.save_list),
+    Route("GET", "/new/{reference}/message", SEND, new_message.show_message),
+    Route("POST", "/new/{reference}/message", SEND, new_message.save_message),
+    Route("GET", "/new/{reference}/sending", SEND, new_sending.show_sending),
+    Route("POST", "/new/{reference}/sending", SEND, new_sending.create),
     Route("GET", "/people", LOOK, recipients.find_person),
     Route("GET", "/people/{phone}", LOOK, recipients.show_person),
     Route("GET", "/numbers", LOOK, account.show_numbers),
