@@ -84,6 +84,8 @@ async def edit_campaign(
     """Change options of a planned campaign, and plan a draft anew if that is needed. `changes`, `unset`: as
     of `cloned`. ChangeRefused, with what differs, if one may not change now.
     """
+    if "name" in changes:
+        raise UsageError("a campaign keeps its name", remedy="clone it, and delete this draft")
     unset = tuple(unset)
     spec = campaign_spec(**of_edit(stored.values, changes, unset, campaign_spec))
     was_uploaded = _was_uploaded(stored.values, changes)

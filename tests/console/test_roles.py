@@ -28,6 +28,11 @@ ONLY_SEND = {
     "POST /api/v1/numbers/{number}/resume",
     "POST /api/v1/suppressions",
     "GET /campaigns/{name}/ask/{action}",
+    *(
+        f"{method} /campaigns/{{name}}/{action}"
+        for method in ("GET", "POST")
+        for action in ("retry", "settle", "approve", "delete", "edit", "clone", "suppress")
+    ),
     "POST /campaigns/{name}/act/{action}",
     "POST /campaigns/{name}/test",
     "GET /new",

@@ -19,6 +19,7 @@ from campaigns.console.api.steering_shapes import (
     SuppressMatching,
 )
 from campaigns.console.context import Console, caller_of, console_of
+from campaigns.life.control import Campaign
 from campaigns.life.delete import DeletedCampaign, delete_campaign
 from campaigns.life.settle import Settled, settle_campaign
 from campaigns.manifest.derived import (
@@ -36,6 +37,7 @@ from campaigns.results.audit_pages import note_audit
 from campaigns.results.export import EVERYBODY
 from campaigns.results.matching import suppress_matching
 from campaigns.results.replies import campaign_reply_page, reply_page
+from campaigns.suppression import SuppressionCounts
 from engine.errors import UsageError
 
 
@@ -158,16 +160,19 @@ def doubts_json(settled: Settled) -> dict[str, Any]:
 async def suppress(request: web.Request) -> web.Response:
     """Everybody who matches, whatever their number: to finish an interrupted request, repeat it."""
     campaign, asked = await named_campaign(request), await body_of(request, SuppressMatching)
+    counts = await suppress_named(console_of(request), campaign, asked, caller_of(request).name)
+    return reply({"changed": counts.changed, "unchanged": counts.unchanged})
+
+
+async def suppress_named(
+    console: Console, campaign: Campaign, asked: SuppressMatching, actor: str
+) -> SuppressionCounts:
+    """UsageError if the filter admits everybody because it is empty."""
     if asked.wanted == EVERYBODY:
         raise UsageError("it is not said whom to suppress", remedy="name a state, or every state")
-    counts = await suppress_matching(
-        console_of(request).pool,
-        campaign.campaign_id,
-        asked.wanted,
-        asked.reason,
-        actor=caller_of(request).name,
+    return await suppress_matching(
+        console.pool, campaign.campaign_id, asked.wanted, asked.reason, actor=actor
     )
-    return reply({"changed": counts.changed, "unchanged": counts.unchanged})
 
 
 async def campaign_replies(request: web.Request) -> web.Response:

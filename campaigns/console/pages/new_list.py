@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from campaigns.console.api.create_request import CreateRequest
 from campaigns.console.choices import write_choices
 from campaigns.console.context import console_of
 from campaigns.console.forms import field_of, next_part
 from campaigns.console.pages.new_campaign import step_of, upload_of
 from campaigns.console.pages.rendering import page, path_of, redirect
 from campaigns.console.problems import Refused, problem_of
-from campaigns.console.uploads import store_upload
+from campaigns.console.uploads import Upload, store_upload
+from campaigns.manifest.values import AUDIENCE_KEYS, NOT_CLONED
+from campaigns.planning.stored import stored_options
 from engine.errors import DrumbeatError
 
 
@@ -28,7 +31,17 @@ async def upload(request: web.Request) -> web.Response:
     except (DrumbeatError, Refused) as error:
         problem = problem_of(error)
         return page(request, "new_upload.html.j2", problem.status, problem=problem)
+    if name := request.query.get("like"):
+        await _choose_like(request, stored, name)
     return redirect(path_of("new", stored.reference))
+
+
+async def _choose_like(request: web.Request, stored: Upload, name: str) -> None:
+    """Begin with the options of another campaign, as far as they are no other one's own."""
+    values = (await stored_options(console_of(request).pool, name)).values
+    left_out = {*NOT_CLONED, "name", *AUDIENCE_KEYS}
+    known = CreateRequest.model_fields.keys() - left_out
+    write_choices(stored, **{key: value for key, value in values.items() if key in known})
 
 
 async def show_list(request: web.Request) -> web.Response:
