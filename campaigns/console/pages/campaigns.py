@@ -27,6 +27,7 @@ from campaigns.life.approval import start_request
 from campaigns.life.control import Campaign, find_campaign, is_future
 from campaigns.results.audit_pages import campaign_audits
 from campaigns.results.campaign_pages import CampaignPage, accepted_messages, campaign_page
+from campaigns.results.missing_reports import reports_missing_since
 from engine.core.states import CampaignEvent, CampaignState, RecipientState, allows
 from engine.errors import NotFound
 
@@ -129,6 +130,7 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
         start_request=await start_request(console.pool, campaign) if console.own.approval else None,
         confirmed=CONFIRMED,
         states=list(RecipientState),
+        missing_since=await reports_missing_since(console.pool, campaign.campaign_id),
     )
 
 
