@@ -1,17 +1,28 @@
 """Campaigns in pages, each with what the service accepted so far, and what a person must see to first."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 import asyncpg
 
-from campaigns.results.status import NOBODY_SENDS, stored_code
+from campaigns.results.number_progress import NumberProgress
+from campaigns.results.status import (
+    BY_HAND,
+    NOBODY_SENDS,
+    number_progress,
+    present_reason,
+    read_stoppers,
+    stored_code,
+)
+from campaigns.results.why import Person, Why, explain
 from engine.core.states import CampaignState, ReasonCode
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
 PAGE_MAX = 100
+NEEDING_MAX = 50  # looked at for whether they need a person: more are not read anyway
 # A running campaign waits for these until somebody acts. Its window and messaging limit open by themselves.
 _STUCK = (ReasonCode.NOBODY_SENDS, ReasonCode.DISK_FULL, ReasonCode.RESULTS_NOT_STORED)
 
@@ -19,7 +30,8 @@ _STUCK = (ReasonCode.NOBODY_SENDS, ReasonCode.DISK_FULL, ReasonCode.RESULTS_NOT_
 @dataclass(frozen=True, slots=True)
 class ListedCampaign:
     """A campaign of a list. `accepted`: messages that the service accepted. `needs_person`: it does not go on
-    until somebody acts. `test_of`: the campaign that this one of `campaign test-send` tests.
+    until somebody acts. `test_of`: the campaign that this one of `campaign test-send` tests. `why`: what it
+    waits for, or is slowed by.
     """
 
     campaign_id: int
@@ -40,6 +52,7 @@ class ListedCampaign:
     finished_at: datetime | None
     test_of: str | None
     needs_person: bool
+    why: list[Why]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +61,14 @@ class CampaignPage:
 
     campaigns: list[ListedCampaign]
     next: int | None
+
+
+class _Facts(NamedTuple):
+    """What the reasons of several campaigns are made of, read once for all of them."""
+
+    numbers: Mapping[str, NumberProgress]
+    doubts: Mapping[int, tuple[int, int]]
+    stoppers: Mapping[int, Person]
 
 
 async def campaign_page(
@@ -62,11 +83,14 @@ async def campaign_page(
     wanted = [state.value for state in states] or None
     limit = max(1, min(limit, PAGE_MAX))
     rows = await connection.fetch(queries("results_pages")["campaigns"], before, wanted, limit, tests)
-    owned = {
-        row["phone_number_id"] for row in await connection.fetch(queries("campaign_control")["owned_numbers"])
-    }
-    listed = [_listed(row, owned) for row in rows]
+    listed = await _listed(connection, rows)
     return CampaignPage(listed, listed[-1].campaign_id if len(listed) == limit else None)
+
+
+async def campaigns_that_need_a_person(connection: Connection) -> list[ListedCampaign]:
+    """Those of all campaigns that do not go on until somebody acts, the newest first, NEEDING_MAX at most."""
+    rows = await connection.fetch(queries("results_pages")["stuck"], NEEDING_MAX)
+    return [campaign for campaign in await _listed(connection, rows) if campaign.needs_person]
 
 
 async def accepted_messages(pool: Pool, campaign_id: int) -> int:
@@ -74,13 +98,35 @@ async def accepted_messages(pool: Pool, campaign_id: int) -> int:
     return int(await pool.fetchval(queries("results_pages")["accepted"], campaign_id))
 
 
-def _listed(row: asyncpg.Record, owned: set[str]) -> ListedCampaign:
-    state, code = CampaignState(row["state"]), stored_code(row["reason_code"])
-    found = {**dict(row), "state": state, "reason_code": code}
-    listed = ListedCampaign(**found, needs_person=needs_person(state, code))
-    if state is CampaignState.RUNNING and owned.isdisjoint(listed.phone_number_ids):
-        return replace(listed, reason=NOBODY_SENDS, reason_code=ReasonCode.NOBODY_SENDS, needs_person=True)
-    return listed
+async def _listed(connection: Connection, rows: Sequence[asyncpg.Record]) -> list[ListedCampaign]:
+    facts = await _read_facts(connection, rows)
+    return [_with_reason(row, facts) for row in rows]
+
+
+async def _read_facts(connection: Connection, rows: Sequence[asyncpg.Record]) -> _Facts:
+    sql = queries("campaign_control")
+    numbers = sorted({number for row in rows for number in row["phone_number_ids"]})
+    in_doubt = [row["campaign_id"] for row in rows if row["reason_code"] == ReasonCode.IN_DOUBT]
+    doubts = await connection.fetch(sql["unknown_counts"], in_doubt) if in_doubt else []
+    by_hand = [row["campaign_id"] for row in rows if row["reason_code"] in BY_HAND]
+    return _Facts(
+        {number.phone_number_id: number for number in await number_progress(connection, None, numbers)},
+        {row["campaign_id"]: (row["unknown"], row["pruned"]) for row in doubts},
+        await read_stoppers(connection, by_hand) if by_hand else {},
+    )
+
+
+def _with_reason(row: asyncpg.Record, facts: _Facts) -> ListedCampaign:
+    """The campaign with the reason that holds now."""
+    campaign_id, state = row["campaign_id"], CampaignState(row["state"])
+    numbers = [facts.numbers[number] for number in row["phone_number_ids"]]
+    doubts = facts.doubts.get(campaign_id, (0, 0))
+    reason, code = present_reason(row["reason"], stored_code(row["reason_code"]), *doubts)
+    why = explain(state, reason, code, numbers, stopped_by=facts.stoppers.get(campaign_id))
+    if state is CampaignState.RUNNING and not any(number.owner for number in numbers):
+        reason, code, why = NOBODY_SENDS, ReasonCode.NOBODY_SENDS, []
+    found = {**dict(row), "state": state, "reason": reason, "reason_code": code}
+    return ListedCampaign(**found, needs_person=needs_person(state, code), why=why)
 
 
 def needs_person(state: CampaignState, code: ReasonCode | None) -> bool:

@@ -12,7 +12,8 @@ from campaigns.console.live import RatePoint
 from campaigns.console.settings import ConsoleSettings, console_settings, require_guarded
 from campaigns.console.sign_in_limit import ADDRESS_ATTEMPTS, KEYS_MAX, NAME_ATTEMPTS, REFILL_S, SignInLimit
 from campaigns.results.campaign_pages import needs_person
-from campaigns.results.status import CampaignStatus, NumberProgress
+from campaigns.results.number_progress import NumberProgress
+from campaigns.results.status import CampaignStatus
 from engine.core.message import Placeholder
 from engine.core.states import CampaignEvent, CampaignState, ReasonCode, RecipientState
 from engine.errors import ConfigurationError
