@@ -60,5 +60,5 @@ async def test_the_samples_span_all_that_was_sent(connection: Connection, campai
     await connection.execute(
         "UPDATE campaign_numbers SET attempts = 50, last_attempt_at = now() + interval '1 s'"
     )
-    rows = await connection.fetch(queries("rates")["of_campaign"], campaign_id)
+    rows = await connection.fetch(queries("rates")["of_campaign"], campaign_id, [SLOW])
     assert [(row["attempts"], row["throttled"]) for row in rows] == [(0, 0), (40, 1), (50, 1)]

@@ -114,6 +114,7 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
     """The part of a campaign's page that changes while it is sent."""
     campaign = await find_campaign(console.pool, name)
     status = await console.watch.status(campaign.campaign_id)
+    rates = await console.watch.rates(status, campaign.campaign_id)
     actions = possible(campaign) if permits(role, Role.SEND) else []
     return render(
         "campaign_live.html.j2",
@@ -123,7 +124,8 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
         counts=status.counts,
         segments=segments(status.counts),
         funnel=funnel(status.counts, await accepted_messages(console.pool, campaign.campaign_id)),
-        charts=rate_charts(status, console.watch.rates(campaign.campaign_id)),
+        rates=rates,
+        charts=rate_charts(rates, status.numbers),
         actions=actions,
         confirmed=CONFIRMED,
         states=list(RecipientState),

@@ -14,13 +14,14 @@ WHERE state = 'running' AND ($1::bigint IS NULL OR campaign_id = $1)
 ON CONFLICT DO NOTHING;
 
 -- name: of_campaign
--- The samples of each number, between its first and its latest request.
+-- The samples of the numbers $2, between the first and the latest request of each.
 SELECT phone_number_id, at, attempts, throttled FROM (
-    SELECT phone_number_id, at, attempts, throttled FROM campaign_rates WHERE campaign_id = $1
+    SELECT phone_number_id, at, attempts, throttled FROM campaign_rates
+    WHERE campaign_id = $1 AND phone_number_id = ANY ($2::text[])
     UNION ALL
     SELECT phone_number_id, first_attempt_at, 0, 0 FROM campaign_numbers
-    WHERE campaign_id = $1 AND first_attempt_at IS NOT NULL
+    WHERE campaign_id = $1 AND phone_number_id = ANY ($2::text[]) AND first_attempt_at IS NOT NULL
     UNION ALL
     SELECT phone_number_id, last_attempt_at, attempts, throttled FROM campaign_numbers
-    WHERE campaign_id = $1 AND last_attempt_at IS NOT NULL) AS samples
+    WHERE campaign_id = $1 AND phone_number_id = ANY ($2::text[]) AND last_attempt_at IS NOT NULL) AS samples
 ORDER BY phone_number_id, at, attempts;
