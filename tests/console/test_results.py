@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, expect
 
 from campaigns.console import result_readings
 from campaigns.console.result_readings import ResultReadings
 from campaigns.results.results import CampaignResults
 from engine.store.database import Pool
+from tests.console.browsing import needs_chromium, require_accessible, tab_of
 from tests.console.conftest import BAD_CODE, NUMBER, OTHER_NUMBER, Caller
-from tests.console.test_page import CHROMIUM, browser, tab_of  # noqa: F401
 
 RESULTS = "/campaigns/spring/results"
 
@@ -124,7 +123,7 @@ async def test_a_reading_that_fails_is_tried_again(
     await readings.close()
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
+@needs_chromium
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_the_file_is_accessible_and_fits_a_telephone(
     browser: Browser,
@@ -138,10 +137,9 @@ async def test_the_file_is_accessible_and_fits_a_telephone(
     page = await tab_of(browser, url, color_scheme=scheme, viewport={"width": 360, "height": 800})
     await page.goto(path.as_uri())
     await expect(page.get_by_role("heading", name="spring")).to_be_visible()
-    results = await Axe().run(page)
-    assert results.violations_count == 0, results.generate_report()
+    await require_accessible(page)
     assert await page.evaluate("document.documentElement.scrollWidth") <= 360
     for view in (RESULTS, f"{RESULTS}?by=number"):
         await page.goto(view)
-        assert (await Axe().run(page)).violations_count == 0, view
+        await require_accessible(page)
         assert await page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -29,6 +29,7 @@ from campaigns.results.campaign_pages import (
     campaign_page,
     campaigns_that_need_a_person,
 )
+from campaigns.results.missing_reports import reports_missing_since
 from engine.core.states import CampaignEvent, CampaignState, RecipientState, allows
 from engine.errors import NotFound
 
@@ -129,6 +130,7 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
         actions=actions,
         confirmed=CONFIRMED,
         states=list(RecipientState),
+        missing_since=await reports_missing_since(console.pool, campaign.campaign_id),
     )
 
 
