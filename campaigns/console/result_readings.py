@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
+from aiohttp import web
 
 from campaigns.results.results import CampaignResults, campaign_results
 from engine.store.database import LOST_CONNECTION, Pool
@@ -86,3 +88,17 @@ class ResultReadings:
         for task in tasks:
             with suppress(asyncio.CancelledError):
                 await task
+
+
+READINGS: web.AppKey[ResultReadings] = web.AppKey("readings", ResultReadings)
+
+
+def keep_readings(app: web.Application, pool: Pool) -> None:
+    """The readings of a server, which end with it."""
+    readings = app[READINGS] = ResultReadings(pool)
+
+    async def close(_: web.Application) -> AsyncIterator[None]:
+        yield
+        await readings.close()
+
+    app.cleanup_ctx.append(close)

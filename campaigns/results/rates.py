@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from engine.store.database import Pool
 from engine.store.queries import queries
@@ -44,6 +45,12 @@ class RateHistory:
     begins: datetime
     ends: datetime
     lines: tuple[RateLine, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        numbers = [
+            {**asdict(line), "per_s": [round(per_s, 2) for per_s in line.per_s]} for line in self.lines
+        ]
+        return {"begins": self.begins, "ends": self.ends, "numbers": numbers}
 
 
 async def read_rates(pool: Pool, campaign_id: int, phone_number_ids: Sequence[str]) -> RateHistory | None:

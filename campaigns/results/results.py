@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from campaigns.results.breakdown import By, Line, breakdowns
+from campaigns.results.breakdown import By, Line, breakdowns, percentiles_s
 from campaigns.results.campaign_pages import accepted_messages
 from campaigns.results.rates import RateHistory, read_rates
 from campaigns.results.report import NumberReport, number_reports
 from campaigns.results.status import CampaignStatus, campaign_status
-from campaigns.results.variants import VariantResult, results_of
+from campaigns.results.variants import VariantResult, results_json, results_of, verdicts
 from engine.core.durations import STEP
+from engine.core.states import RecipientState
 from engine.store.database import Pool
 from engine.store.queries import queries
 
@@ -94,6 +95,21 @@ class CampaignResults:
         """The properties of which there is more than one value, or which always tell something."""
         several = [By.COUNTRY, By.LANGUAGE, By.VARIANT, By.NUMBER, By.HOUR]
         return [by for by in several if len(self.lines[by]) > 1]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "as_of": self.read_at,
+            "recipients": self.status.recipients,
+            "counts": {state.value: self.status.counts[state] for state in RecipientState},
+            "accepted": self.accepted,
+            "replied": self.replied,
+            "delivery_s": percentiles_s(self.delivery.steps),
+            "read_s": percentiles_s(self.reading.steps),
+            "variants": results_json(self.variants),
+            "verdicts": verdicts(self.variants),
+            "by": {by.value: [line.as_json(by, None) for line in lines] for by, lines in self.lines.items()},
+            "rates": None if self.rates is None else self.rates.as_json(),
+        }
 
 
 async def campaign_results(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from aiohttp import web
@@ -12,11 +11,10 @@ from campaigns.console.api.campaigns import named_campaign
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.shapes import NoQuery
 from campaigns.console.charts import funnel, interval_plots, line_segments, rate_charts, segments
-from campaigns.console.context import Console
 from campaigns.console.language import Texts
 from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
 from campaigns.console.pages.static import content
-from campaigns.console.result_readings import ResultReadings
+from campaigns.console.result_readings import READINGS
 from campaigns.console.streams import stream_events
 from campaigns.life.control import Campaign
 from campaigns.results.breakdown import By, percentiles_s
@@ -25,22 +23,9 @@ from campaigns.results.variants import COMPARED, winner
 from engine.core.error_codes import meaning_of, remedy_of
 from engine.core.states import RecipientState
 
-READINGS: web.AppKey[ResultReadings] = web.AppKey("readings", ResultReadings)
-
 
 class ResultsQuery(NoQuery):
     by: Annotated[By | None, Field(description="A line for each value of this property")] = None
-
-
-def keep_readings(app: web.Application, console: Console) -> None:
-    """The readings of a server, which end with it."""
-    readings = app[READINGS] = ResultReadings(console.pool)
-
-    async def close(_: web.Application) -> AsyncIterator[None]:
-        yield
-        await readings.close()
-
-    app.cleanup_ctx.append(close)
 
 
 async def show_results(request: web.Request) -> web.Response:
