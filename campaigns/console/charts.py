@@ -87,9 +87,9 @@ def funnel(counts: Mapping[RecipientState, int], accepted: int) -> dict[Recipien
     return {**found, RecipientState.ACCEPTED: max(accepted, found[RecipientState.ACCEPTED])}
 
 
-def rate_charts(history: RateHistory | None, numbers: Sequence[NumberProgress]) -> list[RateChart]:
+def rate_charts(history: RateHistory, numbers: Sequence[NumberProgress]) -> list[RateChart]:
     """A chart for each number that sent; all of them over the same time."""
-    lines = {} if history is None else {line.phone_number_id: line for line in history.lines}
+    lines = {line.phone_number_id: line for line in history.lines}
     drawn = [(number, lines[number.phone_number_id]) for number in numbers if number.phone_number_id in lines]
     return [_rate_chart(number, line) for number, line in drawn]
 

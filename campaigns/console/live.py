@@ -72,12 +72,12 @@ class CampaignWatch:
         """The status with the rate of the last seconds; without a rate at the first look."""
         return await self._shared.get(str(campaign_id))
 
-    async def rates(self, status: CampaignStatus, campaign_id: int) -> RateHistory | None:
+    async def rates(self, status: CampaignStatus, campaign_id: int) -> RateHistory:
         """The rates of the numbers that are drawn, from the beginning of the campaign."""
         shown = [number.phone_number_id for number in status.numbers[:NUMBERS_DRAWN]]
         return await self._rates.get(f"{campaign_id} {','.join(shown)}")
 
-    async def _read_rates(self, key: str) -> RateHistory | None:
+    async def _read_rates(self, key: str) -> RateHistory:
         campaign_id, _, numbers = key.partition(" ")
         return await read_rates(self._pool, int(campaign_id), numbers.split(","))
 

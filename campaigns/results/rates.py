@@ -40,11 +40,11 @@ class RateLine:
 
 @dataclass(frozen=True, slots=True)
 class RateHistory:
-    """The lines of the numbers that sent anything, over one span of time."""
+    """The lines of the numbers that sent anything, over one span of time; None before that."""
 
-    begins: datetime
-    ends: datetime
-    lines: tuple[RateLine, ...]
+    begins: datetime | None = None
+    ends: datetime | None = None
+    lines: tuple[RateLine, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         numbers = [
@@ -53,8 +53,8 @@ class RateHistory:
         return {"begins": self.begins, "ends": self.ends, "numbers": numbers}
 
 
-async def read_rates(pool: Pool, campaign_id: int, phone_number_ids: Sequence[str]) -> RateHistory | None:
-    """Of these numbers; None if none of them sent anything. A day costs a thousand rows a number."""
+async def read_rates(pool: Pool, campaign_id: int, phone_number_ids: Sequence[str]) -> RateHistory:
+    """Of these numbers. A day costs a thousand rows a number."""
     rows = await pool.fetch(queries("rates")["of_campaign"], campaign_id, phone_number_ids)
     samples: dict[str, list[RateSample]] = {}
     for row in rows:
@@ -64,11 +64,11 @@ async def read_rates(pool: Pool, campaign_id: int, phone_number_ids: Sequence[st
     return history_of(samples)
 
 
-def history_of(samples: Mapping[str, Sequence[RateSample]]) -> RateHistory | None:
+def history_of(samples: Mapping[str, Sequence[RateSample]]) -> RateHistory:
     """Between two samples of a number, its rate was even. Each number's samples are in the order of time."""
     kept = {number: found for number, given in samples.items() if len(found := _rising(given)) > 1}
     if not kept:
-        return None
+        return RateHistory()
     begins = min(found[0].at for found in kept.values())
     ends = max(found[-1].at for found in kept.values())
     length_s = max((ends - begins).total_seconds(), 1.0)

@@ -66,7 +66,7 @@ class CampaignResults:
     accepted: int
     lines: Mapping[By, list[Line]]
     numbers: tuple[NumberReport, ...]
-    rates: RateHistory | None
+    rates: RateHistory
     variants: tuple[VariantResult, ...]
 
     @property
@@ -108,7 +108,7 @@ class CampaignResults:
             "variants": results_json(self.variants),
             "verdicts": verdicts(self.variants),
             "by": {by.value: [line.as_json(by, None) for line in lines] for by, lines in self.lines.items()},
-            "rates": None if self.rates is None else self.rates.as_json(),
+            "rates": self.rates.as_json(),
         }
 
 

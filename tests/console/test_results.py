@@ -12,9 +12,10 @@ from campaigns.console import result_readings
 from campaigns.console.result_readings import ResultReadings
 from campaigns.results.results import CampaignResults
 from engine.store.database import Pool
-from tests.console.browsing import needs_chromium, require_accessible, tab_of
+from tests.console.browsing import browser, needs_chromium, require_accessible, tab_of
 from tests.console.conftest import BAD_CODE, NUMBER, OTHER_NUMBER, Caller
 
+__all__ = ["browser"]  # a fixture
 RESULTS = "/campaigns/spring/results"
 
 

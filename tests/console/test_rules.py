@@ -184,7 +184,7 @@ def test_a_rate_chart_keeps_the_limit_inside() -> None:
     assert (chart.attempts, chart.throttled) == (9, 3)
     assert 0 < chart.limit_y < 20
     assert [float(point.split(",")[0]) for point in chart.points.split()] == [0.0, 300.0, 300.0, 600.0]
-    assert rate_charts(None, [number]) == []
+    assert rate_charts(RateHistory(), [number]) == []
 
 
 def test_intervals_that_overlap_are_drawn_so() -> None:

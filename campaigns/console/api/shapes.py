@@ -338,7 +338,7 @@ class CountedResults(TypedDict):
     variants: list[dict[str, Any]]
     verdicts: dict[str, str]
     by: dict[str, list[dict[str, Any]]]
-    rates: dict[str, Any] | None
+    rates: dict[str, Any]
 
 
 class Results(TypedDict):
