@@ -148,6 +148,7 @@ async def running_console(
             yield _url_of(runner, host)
     finally:
         stop.set()
+        await console.checks.close()
         await runner.cleanup()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
 from campaigns.console.choices import write_choices
 from campaigns.console.uploads import Upload
@@ -22,7 +22,10 @@ pytestmark = needs_chromium
 async def every_view(browser: Browser, url: str, tmp_path: Path) -> list[str]:
     file = tmp_path / "autumn.csv"
     file.write_text(f"phone,name,order\n+{PHONE + 70},Bo,B1\nnonsense,Cy,B2\n", "utf-8")
-    upload = await uploaded(await tab_of(browser, url), file)
+    page = await tab_of(browser, url)
+    upload = await uploaded(page, file)
+    await page.get_by_role("button", name="Check the rows").click()
+    await expect(page.get_by_role("button", name="Correct and check again")).to_be_visible()
     stored = tmp_path / "uploads" / upload.rpartition("/")[2]
     write_choices(Upload(stored, stored, file.name), template="order", language="en")
     return [address async for address in views(url, {"/new/{reference}": (upload,)})]
