@@ -77,7 +77,7 @@ OPERATIONS = (
     ),
     Operation(
         "GET", f"{CAMPAIGN}/results", LOOK, "Times, variants, rates, and recipients by each property",
-        results.show_results, shapes.Results,
+        results.show_results, results.Results,
     ),
     Operation(
         "GET", f"{CAMPAIGN}/recipients", LOOK, "Recipients by state or code", campaigns.list_recipients,

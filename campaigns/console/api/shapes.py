@@ -322,34 +322,6 @@ class Report(_Progress):
     verdicts: dict[str, str]
 
 
-class CountedResults(TypedDict):
-    """What came of a campaign by `as_of`. `by`: the lines of `campaign report --by`, by property. Times:
-    `p50`, `p90` and `p99`. `rates`: requests a second of each number, in slots of equal length from `begins`
-    to `ends`.
-    """
-
-    as_of: datetime
-    recipients: int
-    counts: Counts
-    accepted: int
-    replied: int
-    delivery_s: dict[str, float] | None
-    read_s: dict[str, float] | None
-    variants: list[dict[str, Any]]
-    verdicts: dict[str, str]
-    by: dict[str, list[dict[str, Any]]]
-    rates: dict[str, Any]
-
-
-class Results(TypedDict):
-    """`results` null: not counted yet, ask again. `counted`: how many recipients are counted so far, while
-    they are counted again; else null.
-    """
-
-    counted: int | None
-    results: CountedResults | None
-
-
 class Preview(TypedDict):
     """As `campaign preview --json`. `row`: the line of the audience."""
 
