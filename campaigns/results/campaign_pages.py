@@ -1,13 +1,12 @@
 """Campaigns in pages, each with what the service accepted so far, and what a person must see to first."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Protocol
 
 import asyncpg
 
-from campaigns.results.number_progress import NumberProgress
 from campaigns.results.status import (
     BY_HAND,
     NOBODY_SENDS,
@@ -16,7 +15,7 @@ from campaigns.results.status import (
     read_stoppers,
     stored_code,
 )
-from campaigns.results.why import Person, Why, explain
+from campaigns.results.why import Why, explain
 from engine.core.states import CampaignState, ReasonCode
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
@@ -63,12 +62,19 @@ class CampaignPage:
     next: int | None
 
 
-class _Facts(NamedTuple):
-    """What the reasons of several campaigns are made of, read once for all of them."""
+class Stored(Protocol):
+    """What of a campaign its reason is made of."""
 
-    numbers: Mapping[str, NumberProgress]
-    doubts: Mapping[int, tuple[int, int]]
-    stoppers: Mapping[int, Person]
+    @property
+    def campaign_id(self) -> int: ...
+    @property
+    def state(self) -> CampaignState: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def reason_code(self) -> ReasonCode | None: ...
+    @property
+    def phone_number_ids(self) -> list[str]: ...
 
 
 async def campaign_page(
@@ -98,35 +104,45 @@ async def accepted_messages(pool: Pool, campaign_id: int) -> int:
     return int(await pool.fetchval(queries("results_pages")["accepted"], campaign_id))
 
 
+async def whys_of(connection: Connection, campaigns: Sequence[Stored]) -> dict[int, list[Why]]:
+    """Why each of these campaigns stands as it does, by its id; read once for all of them."""
+    phone_number_ids = sorted({number for campaign in campaigns for number in campaign.phone_number_ids})
+    progress = await number_progress(connection, None, phone_number_ids)
+    by_hand = [campaign.campaign_id for campaign in campaigns if campaign.reason_code in BY_HAND]
+    stoppers = await read_stoppers(connection, by_hand) if by_hand else {}
+    numbers = {number.phone_number_id: number for number in progress}
+    return {
+        campaign.campaign_id: explain(
+            campaign.state,
+            campaign.reason,
+            campaign.reason_code,
+            [numbers[number] for number in campaign.phone_number_ids],
+            stopped_by=stoppers.get(campaign.campaign_id),
+        )
+        for campaign in campaigns
+        if campaign.reason_code is not ReasonCode.NOBODY_SENDS
+    }
+
+
 async def _listed(connection: Connection, rows: Sequence[asyncpg.Record]) -> list[ListedCampaign]:
-    facts = await _read_facts(connection, rows)
-    return [_with_reason(row, facts) for row in rows]
-
-
-async def _read_facts(connection: Connection, rows: Sequence[asyncpg.Record]) -> _Facts:
     sql = queries("campaign_control")
-    numbers = sorted({number for row in rows for number in row["phone_number_ids"]})
+    owned = {row["phone_number_id"] for row in await connection.fetch(sql["owned_numbers"])}
     in_doubt = [row["campaign_id"] for row in rows if row["reason_code"] == ReasonCode.IN_DOUBT]
-    doubts = await connection.fetch(sql["unknown_counts"], in_doubt) if in_doubt else []
-    by_hand = [row["campaign_id"] for row in rows if row["reason_code"] in BY_HAND]
-    return _Facts(
-        {number.phone_number_id: number for number in await number_progress(connection, None, numbers)},
-        {row["campaign_id"]: (row["unknown"], row["pruned"]) for row in doubts},
-        await read_stoppers(connection, by_hand) if by_hand else {},
-    )
+    found = await connection.fetch(sql["unknown_counts"], in_doubt) if in_doubt else []
+    doubts = {row["campaign_id"]: (row["unknown"], row["pruned"]) for row in found}
+    listed = [_present(row, doubts.get(row["campaign_id"], (0, 0)), owned) for row in rows]
+    whys = await whys_of(connection, listed)
+    return [replace(campaign, why=whys.get(campaign.campaign_id, [])) for campaign in listed]
 
 
-def _with_reason(row: asyncpg.Record, facts: _Facts) -> ListedCampaign:
+def _present(row: asyncpg.Record, doubts: tuple[int, int], owned: set[str]) -> ListedCampaign:
     """The campaign with the reason that holds now."""
-    campaign_id, state = row["campaign_id"], CampaignState(row["state"])
-    numbers = [facts.numbers[number] for number in row["phone_number_ids"]]
-    doubts = facts.doubts.get(campaign_id, (0, 0))
+    state = CampaignState(row["state"])
     reason, code = present_reason(row["reason"], stored_code(row["reason_code"]), *doubts)
-    why = explain(state, reason, code, numbers, stopped_by=facts.stoppers.get(campaign_id))
-    if state is CampaignState.RUNNING and not any(number.owner for number in numbers):
-        reason, code, why = NOBODY_SENDS, ReasonCode.NOBODY_SENDS, []
+    if state is CampaignState.RUNNING and owned.isdisjoint(row["phone_number_ids"]):
+        reason, code = NOBODY_SENDS, ReasonCode.NOBODY_SENDS
     found = {**dict(row), "state": state, "reason": reason, "reason_code": code}
-    return ListedCampaign(**found, needs_person=needs_person(state, code), why=why)
+    return ListedCampaign(**found, needs_person=needs_person(state, code), why=[])
 
 
 def needs_person(state: CampaignState, code: ReasonCode | None) -> bool:

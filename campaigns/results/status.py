@@ -9,7 +9,7 @@ from itertools import repeat
 from typing import Any
 
 from campaigns.results.number_progress import NumberProgress, WaitingGroup
-from campaigns.results.why import Person, Why, explain, whys_json
+from campaigns.results.why import Person, Why, explain, reason_in_words, whys_json
 from campaigns.template_shares import TemplateShare, shares_in, shares_json
 from engine.core.max_failed import exceeds_max_failed
 from engine.core.order import Priority
@@ -95,8 +95,8 @@ class CampaignStatus:
 
     @property
     def reason_in_words(self) -> str:
-        """Why it is in its state: as people say it, else as it is stored; empty without a reason."""
-        return next((why.words for why in self.why if why.is_reason), self.reason)
+        """Why it is in its state."""
+        return reason_in_words(self.why, self.reason)
 
     @property
     def why(self) -> list[Why]:

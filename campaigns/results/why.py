@@ -66,6 +66,11 @@ def _english() -> Texts:
     return Texts("en", words_of("campaigns.results.texts", "en"))
 
 
+def reason_in_words(whys: Sequence[Why], stored: str) -> str:
+    """Why a campaign is in its state: as people say it, else as it is stored; empty without a reason."""
+    return next((why.words for why in whys if why.is_reason), stored)
+
+
 def whys_json(whys: Sequence[Why]) -> list[dict[str, str]]:
     return [{"code": why.code, "words": why.words} for why in whys]
 

@@ -9,10 +9,10 @@ from campaigns.cli.status_text import status_lines
 from campaigns.life import control as service
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
-from campaigns.results.campaign_pages import campaign_page, campaigns_that_need_a_person
+from campaigns.results.campaign_pages import campaign_page, campaigns_that_need_a_person, whys_of
 from campaigns.results.number_progress import NumberProgress, WaitingGroup
 from campaigns.results.status import campaign_status
-from campaigns.results.why import Person, explain
+from campaigns.results.why import Person, explain, reason_in_words
 from campaigns.texts import Texts, words_of
 from engine.core.states import CampaignState, ReasonCode
 from engine.store.database import Pool
@@ -113,6 +113,8 @@ async def test_status_and_list_say_the_same(pool: Pool, spring: int) -> None:
         await service.pause(connection, status.name, actor="ana")
         status = await campaign_status(pool, spring)
         assert status.reason_in_words.startswith("paused by ana at ")
+        whys = await whys_of(connection, await service.list_campaigns(connection))
+        assert reason_in_words(whys[spring], "paused by hand") == status.reason_in_words
         assert next(status_lines(status)) == f"{status.name}: paused ({status.reason_in_words})"
         assert [why.words for why in (await campaign_page(connection)).campaigns[0].why] == [
             status.reason_in_words
