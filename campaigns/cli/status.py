@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Annotated
 
@@ -48,11 +49,16 @@ def list_all(
                 campaign.recipients,
                 campaign.template,
                 f"{campaign.created_at:%Y-%m-%d %H:%MZ}",
-                reason_in_words(whys.get(campaign.campaign_id, []), campaign.reason),
+                _in_words(whys.get(campaign.campaign_id, []), campaign.reason),
             )
             for campaign in campaigns
         ],
     )
+
+
+def _in_words(whys: Sequence[Why], stored: str) -> str:
+    notes = [why.words for why in whys if not why.is_reason]
+    return "; ".join(filter(None, [reason_in_words(whys, stored), *notes]))
 
 
 @app.command()
