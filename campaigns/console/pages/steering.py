@@ -43,7 +43,7 @@ async def status_of(request: web.Request) -> CampaignStatus:
 
 async def ask_retry(request: web.Request) -> web.Response:
     asked = query_of(request, Matching)
-    given = {"code": " ".join(map(str, asked.code))}
+    given = {**dict.fromkeys(RETRY_FIELDS, ""), "code": " ".join(map(str, asked.code))}
     return page(request, "retry.html.j2", problem=None, **await _retry_values(request, given))
 
 
