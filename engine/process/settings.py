@@ -139,6 +139,7 @@ def _networks(text: str) -> str:
 
 
 Home = Annotated[Path, AfterValidator(_absolute)]
+FilePath = Annotated[Path, AfterValidator(_absolute)]
 BaseUrl = Annotated[str, AfterValidator(_base_url), AfterValidator(_without_slash)]
 PlainSecret = Annotated[SecretStr, AfterValidator(_plain)]
 AppSecret = Annotated[SecretStr, AfterValidator(_app_secrets)]
@@ -223,6 +224,8 @@ class Settings(BaseSettings):
     notify_mail_to: MailAddresses | None = None
     notify_mail_from: MailAddress | None = None
     smtp_url: SmtpUrl | None = None
+    # the table of prices by which plans say what a campaign costs
+    prices: FilePath | None = None
     # the address of the console in browsers, unless only this machine uses it
     console_url: BaseUrl | None = None
     # a header that names the user, and the proxies that may set it
