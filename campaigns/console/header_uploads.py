@@ -13,7 +13,7 @@ from aiohttp import BodyPartReader
 
 from campaigns.console.uploads import Upload, write_part
 from campaigns.planning.spec import CampaignSpec
-from engine.core.header_file import BYTES_MAX
+from engine.core.media_limits import BYTES_MAX
 from engine.sending.header_file_uploads import sha256_of
 
 KEPT = "header-files"  # in the data directory; a file has the name of its content

@@ -1,4 +1,4 @@
-"""Work that takes longer than a browser waits: it goes on while nobody looks, and its page says how far it is."""
+"""Work that takes longer than a browser waits: it goes on while nobody looks, and its page says how far."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Job:
 
 
 class Jobs:
-    """One job at a time for each key. What a job returns is the address of its result; empty: its own page."""
+    """One job at a time for each key. A job returns the address of its result; empty: its own page."""
 
     def __init__(self) -> None:
         self._running: dict[str, Job] = {}
