@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from campaigns.console.access import Caller, Doorkeeper
+from campaigns.console.jobs import Jobs
 from campaigns.console.live import CampaignWatch
 from campaigns.console.open_streams import OpenStreams
 from campaigns.console.request_limits import Allowance, RequestLimits
@@ -32,6 +33,7 @@ class Console:
     door: Doorkeeper
     watch: CampaignWatch
     stop: asyncio.Event
+    jobs: Jobs = field(default_factory=Jobs)
     streams: OpenStreams = field(default_factory=OpenStreams)
     sign_in_limit: SignInLimit = field(default_factory=SignInLimit)
     limits: RequestLimits = field(default_factory=RequestLimits)

@@ -135,6 +135,7 @@ async def running_console(
         yield _url_of(runner, host)
     finally:
         stop.set()
+        await console.jobs.close()
         await runner.cleanup()
 
 

@@ -15,7 +15,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from typing import Any
 
+import orjson
 from aiohttp import BodyPartReader
 
 from campaigns.audience.formats import recognise
@@ -48,6 +50,19 @@ class Upload:
     @property
     def rejects(self) -> Path:
         return self.directory / "rejects.csv"
+
+    def read_json(self, name: str) -> Any:
+        """What was written beside the file; None if nothing was."""
+        try:
+            return orjson.loads((self.directory / name).read_bytes())
+        except FileNotFoundError:
+            return None
+
+    def write_json(self, name: str, value: object) -> None:
+        """A reader sees all of it or what was there before."""
+        draft = self.directory / f"{name}.draft"
+        draft.write_bytes(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
+        draft.replace(self.directory / name)
 
     def in_words_of_owner(self, error: DrumbeatError) -> DrumbeatError:
         """The same error, with the file's own name in place of where it is stored."""
