@@ -10,6 +10,7 @@ from aiohttp import web
 
 from campaigns.console.access import Caller, Doorkeeper
 from campaigns.console.jobs import Jobs
+from campaigns.console.list_check import ListChecks
 from campaigns.console.live import CampaignWatch
 from campaigns.console.open_streams import OpenStreams
 from campaigns.console.request_limits import Allowance, RequestLimits
@@ -36,6 +37,7 @@ class Console:
     jobs: Jobs = field(default_factory=Jobs)
     streams: OpenStreams = field(default_factory=OpenStreams)
     sign_in_limit: SignInLimit = field(default_factory=SignInLimit)
+    checks: ListChecks = field(default_factory=ListChecks)
     limits: RequestLimits = field(default_factory=RequestLimits)
 
 

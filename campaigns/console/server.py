@@ -136,6 +136,7 @@ async def running_console(
     finally:
         stop.set()
         await console.jobs.close()
+        await console.checks.close()
         await runner.cleanup()
 
 

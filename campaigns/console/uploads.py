@@ -64,13 +64,15 @@ class Upload:
         draft.write_bytes(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
         draft.replace(self.directory / name)
 
+    def in_own_words(self, text: str) -> str:
+        """The text, with the file's own name in place of where it is stored."""
+        return text.replace(str(self.path), self.name).replace(str(self.rejects), "the list of rejected rows")
+
     def in_words_of_owner(self, error: DrumbeatError) -> DrumbeatError:
-        """The same error, with the file's own name in place of where it is stored."""
-        texts = [
-            text.replace(str(self.path), self.name).replace(str(self.rejects), "the list of rejected rows")
-            for text in (error.what, error.where, error.remedy)
-        ]
-        error.what, error.where, error.remedy = texts
+        """The same error, with the file's own name."""
+        error.what, error.where, error.remedy = map(
+            self.in_own_words, (error.what, error.where, error.remedy)
+        )
         return error
 
     @asynccontextmanager

@@ -111,6 +111,7 @@ async def _worked(
     if dry_run:
         upload.write_json(CHECK_FILE, {"key": key, "done": done})
         return ""
+    await console.checks.stop(upload)
     discard(upload)
     return campaign_url(asked.name, "launch")
 
