@@ -5,6 +5,7 @@ from campaigns.console.context import Route
 from campaigns.console.pages import (
     account,
     campaigns,
+    launch,
     new_list,
     new_message,
     new_rows,
@@ -25,6 +26,9 @@ PAGES = (
     Route("GET", "/campaigns/{name}", LOOK, campaigns.show_one),
     Route("GET", "/live/campaigns/{name}", LOOK, campaigns.stream_one),
     Route("GET", "/campaigns/{name}/ask/{action}", SEND, campaigns.ask),
+    Route("GET", "/campaigns/{name}/launch", SEND, launch.show_launch),
+    Route("GET", "/live/campaigns/{name}/launch", SEND, launch.stream_launch),
+    Route("POST", "/campaigns/{name}/launch", SEND, launch.launch),
     Route("POST", "/campaigns/{name}/act/{action}", SEND, campaigns.act),
     Route("GET", "/campaigns/{name}/recipients", LOOK, recipients.show_recipients),
     Route("GET", "/campaigns/{name}/reasons", LOOK, recipients.show_reasons),
