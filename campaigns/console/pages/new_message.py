@@ -29,7 +29,8 @@ from campaigns.console.pages.message_choices import (
 )
 from campaigns.console.pages.new_campaign import Step, step_of, upload_of
 from campaigns.console.pages.rendering import page, path_of, redirect, with_query
-from campaigns.console.problems import Problem, Refused, problem_of
+from campaigns.console.pages.sending_choices import Wrong, wrong_of
+from campaigns.console.problems import Refused
 from campaigns.preview.draft_messages import DraftMessage, Sample, draft_messages, read_sample
 from engine.core.campaign_template import CampaignTemplate
 from engine.core.rendering import RenderedMessage, render_message
@@ -42,8 +43,8 @@ NO_MEDIA_YET = {"header_media_id": "…"}
 
 @dataclass(frozen=True, slots=True)
 class MessageStep:
-    """`chosen`: the template, if one is chosen. `at`: which of the `messages` is shown. `problem`: why there
-    are none, or what was wrong with the form.
+    """`chosen`: the template, if one is chosen. `at`: which of the `messages` is shown. `wrong`: why there
+    are none.
     """
 
     step: Step
@@ -52,7 +53,7 @@ class MessageStep:
     slots: list[Slot] = field(default_factory=list)
     messages: list[DraftMessage] = field(default_factory=list)
     at: int = 0
-    problem: Problem | None = None
+    wrong: Wrong | None = None
 
     @property
     def names(self) -> list[str]:
@@ -137,8 +138,8 @@ async def save_message(request: web.Request) -> web.Response:
     if go != "next":
         return redirect(with_query(step.path("message"), row=row))
     view = await _view(request, await step_of(request), 0, is_complete=True)
-    if view.problem is not None:
-        return page(request, "new_message.html.j2", view.problem.status, message=view)
+    if view.wrong is not None:
+        return page(request, "new_message.html.j2", view.wrong.problem.status, message=view)
     return redirect(step.path("sending"))
 
 
@@ -165,7 +166,7 @@ async def _view(request: web.Request, step: Step, at: int, *, is_complete: bool 
         slots = slots_of(chosen, choices, step.seen, step.phone_column)
         messages = await _messages(request, step, chosen, slots, is_complete=is_complete)
     except (DrumbeatError, ValidationError) as error:
-        return MessageStep(step, stored, chosen, slots, problem=problem_of(error))
+        return MessageStep(step, stored, chosen, slots, wrong=wrong_of(error))
     return MessageStep(step, stored, chosen, slots, messages, min(at, max(0, len(messages) - 1)))
 
 

@@ -150,12 +150,11 @@ class Wrong:
         """The problem with the labels of the fields in place of the options of the command line."""
 
         def label(found: re.Match[str]) -> str:
-            name = labels.get(f"sending.{found[1].replace('-', '_')}")
+            key = found[1].replace("-", "_")
+            name = labels.get(f"sending.{key}", labels.get(f"message.option_{key}"))
             return found[0] if name is None else f"“{name}”"
 
-        return _OPTION.sub(
-            label, ". ".join(part for part in (self.problem.what, self.problem.remedy) if part)
-        )
+        return _OPTION.sub(label, ": ".join(filter(None, (self.problem.what, self.problem.remedy))))
 
 
 def wrong_of(error: Exception) -> Wrong:
@@ -168,10 +167,10 @@ def wrong_of(error: Exception) -> Wrong:
 
 
 def field_in(what: str) -> str:
-    if (found := _OPTION.search(what)) is not None:
-        return found[1].replace("-", "_")
     if what.startswith(("a campaign's name", 'the campaign "')):
         return "name"
+    if (found := _OPTION.search(what)) is not None:
+        return found[1].replace("-", "_")
     return "number" if "number" in what.split(",")[0] and "phone number ID" in what else ""
 
 

@@ -45,7 +45,7 @@ SELECT name,
        CASE WHEN read > 0 THEN 'read' WHEN delivered > 0 THEN 'delivered' WHEN sent > 0 THEN 'sent'
             WHEN accepted > 0 THEN 'accepted' WHEN failed > 0 THEN 'failed' WHEN unknown > 0 THEN 'in_doubt'
             WHEN skipped > 0 THEN 'skipped' END AS status
-FROM tests JOIN ranges USING (campaign_id) JOIN range_counters USING (range_id)
+FROM tests JOIN range_counters USING (campaign_id)
 ORDER BY campaign_id DESC;
 
 -- name: categories
