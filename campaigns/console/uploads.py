@@ -66,7 +66,8 @@ class Upload:
 
     def in_own_words(self, text: str) -> str:
         """The text, with the file's own name in place of where it is stored."""
-        return text.replace(str(self.path), self.name).replace(str(self.rejects), "the list of rejected rows")
+        text = text.replace(str(self.path), self.name).replace(str(self.rejects), "the list of rejected rows")
+        return text.replace(f"{self.directory}/", "")
 
     def in_words_of_owner(self, error: DrumbeatError) -> DrumbeatError:
         """The same error, with the file's own name."""

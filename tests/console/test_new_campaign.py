@@ -251,3 +251,23 @@ async def test_one_job_for_each_key_and_its_result_is_kept() -> None:
     go_on.set()
     await several.run("a", work, 60.0)
     assert (runs, several.running("a"), several.result("a")) == (["begun"], None, "/there")
+
+
+async def test_a_cell_cannot_send_the_list_itself(sender: Caller, pool: Pool) -> None:
+    await add_template(pool, "letter", "en", {"type": "HEADER", "format": "DOCUMENT"}, body("Hi {{1}}"))
+    form = aiohttp.FormData()
+    content = f"phone,name,file\n+{PHONE + 70},Bo,audience.txt\n+{PHONE + 71},Cy,https://x.example/a.pdf\n"
+    form.add_field("audience", content.encode(), filename="people.txt")
+    path = str((await sender.post("/new", data=form)).headers["Location"])
+    await sender.post(path, data={"phone_column": "phone"})
+    await use(sender, path, "letter en")
+    filled = {
+        "source.1": "column:name",
+        "language": "en",
+        "header": "column",
+        "header_column": "file",
+        "go": "next",
+    }
+    assert (await sender.post(f"{path}/message", data=filled)).headers["Location"] == f"{path}/sending"
+    await sender.post(f"{path}/sending", data=SENDING)
+    assert await pool.fetchrow("SELECT recipients, rejected FROM campaigns WHERE name = 'autumn'") == (1, 1)

@@ -29,6 +29,7 @@ from campaigns.results.audit_pages import note_audit
 from engine.errors import UsageError
 
 REJECTS_SHOWN_MAX = 200
+NO_FILES = "no-files"  # a directory that never exists
 
 
 async def create_from_upload(
@@ -87,6 +88,9 @@ def spec_of(asked: CampaignOptions, upload: Upload) -> CampaignSpec:
         located["header_file"] = str(file)
     spec = spec_of_values(values | located)
     given = values | {"audience": upload.name}
+    if spec.header_column is not None:
+        # Cells are written by others. A path in one must not send what lies here, such as the list itself.
+        spec = replace(spec, header_directory=upload.directory / NO_FILES)
     return replace(spec, given=given, corrections=read_corrections(upload))
 
 

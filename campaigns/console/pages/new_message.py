@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from aiohttp import web
@@ -144,12 +144,15 @@ async def save_message(request: web.Request) -> web.Response:
 
 
 async def save_header_file(request: web.Request) -> web.Response:
-    upload = upload_of(request)
-    part = await next_part(request, "header_file")
-    if not part.filename:
-        raise Refused(422, "wrong_input", what="no file was chosen")
-    name = part.filename.rpartition("/")[2].rpartition("\\")[2][:100]
-    await store_header_file(upload, part)
+    upload, part = upload_of(request), await next_part(request, "header_file")
+    name = (part.filename or "").rpartition("/")[2].rpartition("\\")[2][:100]
+    try:
+        if not name:
+            raise Refused(422, "wrong_input", what="no file was chosen")
+        await store_header_file(upload, part)
+    except Refused as error:
+        view = replace(await _view(request, await step_of(request), 0), wrong=wrong_of(error))
+        return page(request, "new_message.html.j2", error.problem.status, message=view)
     sources = dict.fromkeys(("header_column", "header_link", "header_media_id"))
     write_choices(upload, **sources, header_name=name)
     return redirect(path_of("new", upload.reference, "message"))
