@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 
 from aiohttp import BodyPartReader
 
+from campaigns.console.problems import Refused
 from campaigns.console.uploads import Upload, write_part
 from campaigns.planning.spec import CampaignSpec
 from engine.core.media_limits import BYTES_MAX
@@ -25,7 +26,9 @@ def header_file_of(upload: Upload) -> Path | None:
 
 
 async def store_header_file(upload: Upload, part: BodyPartReader) -> None:
-    """Replaces the file that was uploaded before. Refused if no header takes one of that size."""
+    """Replaces the file that was uploaded before. Refused without a file, and if no header takes one of its size."""
+    if not part.filename:
+        raise Refused(422, "wrong_input", what="no file was chosen")
     drop_header_file(upload)
     directory = upload.directory / _BESIDE
     directory.mkdir(mode=0o700)

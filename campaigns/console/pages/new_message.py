@@ -147,8 +147,6 @@ async def save_header_file(request: web.Request) -> web.Response:
     upload, part = upload_of(request), await next_part(request, "header_file")
     name = (part.filename or "").rpartition("/")[2].rpartition("\\")[2][:100]
     try:
-        if not name:
-            raise Refused(422, "wrong_input", what="no file was chosen")
         await store_header_file(upload, part)
     except Refused as error:
         view = replace(await _view(request, await step_of(request), 0), wrong=wrong_of(error))
