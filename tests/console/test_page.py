@@ -93,25 +93,25 @@ async def test_a_campaign_from_a_file_to_its_start(page: Page, pool: Pool, tmp_p
     await page.get_by_label("A file with a header").set_input_files(file)
     await expect(page.get_by_role("columnheader", name="Handy").first).to_be_visible()
     await expect(page.get_by_label("Column of the phone numbers")).to_have_value("Handy")
-    await _require_accessible(page)
+    await require_accessible(page)
     await page.get_by_role("button", name="Check the rows").click()
     await page.get_by_label("Handy, row 3").fill(f"+{PHONE + 70}")
     await page.get_by_role("button", name="Correct and check again").click()
     await expect(page.get_by_text("All rows can be read.")).to_be_visible()
     await page.get_by_role("button", name="Drop all corrections").click()
     await expect(page.get_by_label("Handy, row 3")).to_have_value("nonsense")
-    await _require_accessible(page)
+    await require_accessible(page)
     await page.get_by_role("link", name="Go on without the bad rows").click()
     await page.get_by_label("Template").select_option("order en")
     await page.get_by_label("{{1}}").select_option("name")
     await page.get_by_label("{{2}}").select_option("order")
-    await _require_accessible(page)
+    await require_accessible(page)
     await page.get_by_role("button", name="Next").click()
     await page.get_by_label("Name", exact=True).fill("autumn")
     await page.get_by_role("button", name="Check the rows").click()
     await expect(page.get_by_text("2 rows = 1 recipients + 1 rejected + 0 duplicates")).to_be_visible()
     await expect(page.get_by_role("row").filter(has_text="nonsense")).to_contain_text("3")
-    await _require_accessible(page)
+    await require_accessible(page)
     await page.get_by_role("button", name="Create the draft").click()
     await expect(page.get_by_role("heading", name="autumn")).to_be_visible()
     await page.get_by_role("link", name="The message").click()
@@ -217,7 +217,7 @@ async def test_a_user_signs_in_and_sees_only_what_the_role_may(
         await page.get_by_label("Password").fill("not the password")
         await page.get_by_role("button", name="Sign in").click()
         await expect(page.get_by_role("alert")).to_have_text("The name or the password is wrong.")
-        await _require_accessible(page)
+        await require_accessible(page)
         await page.get_by_label("Name").fill("ana")
         await page.get_by_label("Password").fill(PASSWORD)
         await page.get_by_role("button", name="Sign in").click()
@@ -240,10 +240,10 @@ async def test_axe_reports_nothing_on_any_view(browser: Browser, url: str, schem
     page = await tab_of(browser, url, color_scheme=scheme)
     for view in VIEWS:
         await page.goto(view)
-        await _require_accessible(page)
+        await require_accessible(page)
 
 
-async def _require_accessible(page: Page) -> None:
+async def require_accessible(page: Page) -> None:
     results = await Axe().run(page)
     assert results.violations_count == 0, f"{page.url}: {results.generate_report()}"
 
