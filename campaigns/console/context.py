@@ -13,6 +13,7 @@ from campaigns.console.list_check import ListChecks
 from campaigns.console.live import CampaignWatch
 from campaigns.console.open_streams import OpenStreams
 from campaigns.console.request_limits import Allowance, RequestLimits
+from campaigns.console.request_metrics import RequestMetrics
 from campaigns.console.roles import Role
 from campaigns.console.settings import ConsoleSettings
 from campaigns.console.sign_in_limit import SignInLimit
@@ -37,6 +38,7 @@ class Console:
     sign_in_limit: SignInLimit = field(default_factory=SignInLimit)
     checks: ListChecks = field(default_factory=ListChecks)
     limits: RequestLimits = field(default_factory=RequestLimits)
+    metrics: RequestMetrics = field(default_factory=RequestMetrics)
 
 
 @dataclass(frozen=True, slots=True)
