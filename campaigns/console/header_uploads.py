@@ -26,7 +26,7 @@ def header_file_of(upload: Upload) -> Path | None:
 
 
 async def store_header_file(upload: Upload, part: BodyPartReader) -> None:
-    """Replaces the file that was uploaded before. Refused without a file, and if no header takes one of its size."""
+    """Replaces the file that was uploaded before. Refused without a file, and if it is too large for any."""
     if not part.filename:
         raise Refused(422, "wrong_input", what="no file was chosen")
     drop_header_file(upload)
