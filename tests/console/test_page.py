@@ -190,24 +190,3 @@ async def test_the_page_speaks_german(page: Page) -> None:
     await expect(page.get_by_role("link", name="Sperrliste")).to_be_visible()
     assert await page.evaluate("document.documentElement.lang") == "de"
     await expect(page.locator("[data-part=state] .pill")).to_have_text("Entwurf")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_axe_reports_nothing_on_any_view(browser: Browser, url: str, scheme: Any) -> None:
-    page = await tab_of(browser, url, color_scheme=scheme)
-    for view in VIEWS:
-        await page.goto(view)
-        await require_accessible(page)
-
-
-async def require_accessible(page: Page) -> None:
-    results = await Axe().run(page)
-    assert results.violations_count == 0, f"{page.url}: {results.generate_report()}"
-
-
-@pytest.mark.parametrize("width", [360, 1280])
-async def test_no_view_is_wider_than_its_window(browser: Browser, url: str, width: int) -> None:
-    page = await tab_of(browser, url, viewport={"width": width, "height": 800})
-    for view in VIEWS:
-        await page.goto(view)
-        assert await page.evaluate("document.documentElement.scrollWidth") <= width, view
