@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
+from zoneinfo import ZoneInfo
 
 LANGUAGES = ("en", "de")
 COOKIE = "drumbeat_language"
@@ -35,8 +36,13 @@ class Texts:
             return text
         return text.translate(str.maketrans(",.", ".,"))
 
-    def time(self, moment: datetime | None) -> str:
-        return "" if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    def time(self, moment: datetime | None, zone: str = "") -> str:
+        """In UTC, or on the clock of a time zone."""
+        if moment is None:
+            return ""
+        if zone in ("", "UTC"):
+            return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+        return f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
 
     def share(self, part: float, whole: float) -> str:
         """A share in per cent; 100.0 only if nobody is missing, and 0.0 only if there is nobody."""

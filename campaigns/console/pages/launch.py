@@ -17,6 +17,7 @@ from campaigns.console.pages.rendering import campaign_url, page, redirect, rend
 from campaigns.console.problems import Problem, problem_of
 from campaigns.console.streams import stream_events
 from campaigns.life.control import Campaign, is_future
+from campaigns.planning.schedule import RECIPIENT
 from campaigns.preview.recipient import Choice, ChosenRecipient, choose_recipient
 from campaigns.preview.test_send import tests_of
 from engine.core.states import CampaignState
@@ -59,6 +60,12 @@ class LaunchView:
     def senders(self) -> list[str]:
         """What the numbers of the campaign are called."""
         return [self.number_names.get(number, number) for number in self.campaign.phone_number_ids]
+
+    @property
+    def zone(self) -> str:
+        """On whose clock times are shown: that of the campaign, unless each recipient has another one."""
+        zone = str(self.chosen.options.get("--time-zone") or "")
+        return "" if zone == RECIPIENT else zone
 
     @property
     def options(self) -> dict[str, Any]:

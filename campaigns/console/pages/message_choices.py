@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from campaigns.account.templates import StoredTemplate
@@ -43,6 +43,12 @@ class Slot:
     @property
     def word(self) -> str:
         return self.placeholder.word
+
+    def with_some_text(self) -> Slot:
+        """The same slot; a text that is not typed yet is the placeholder itself."""
+        if self.kind != TEXT or self.text:
+            return self
+        return replace(self, text=f"{{{{{self.placeholder.name}}}}}")
 
     @property
     def param(self) -> str | None:

@@ -178,7 +178,8 @@ async def _messages(
     upload = step.upload
     more: dict[str, Any] = dict(NOT_CHOSEN_YET)
     more["phone_column"] = step.phone_column
-    more["param"] = [slot.param for slot in slots if slot.param is not None]
+    shown = slots if is_complete else [slot.with_some_text() for slot in slots]
+    more["param"] = [slot.param for slot in shown if slot.param is not None]
     has_media = header_file_of(upload) or any(
         step.choices.get(name) for name in ("header_column", "header_link", "header_media_id")
     )

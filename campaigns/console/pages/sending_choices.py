@@ -99,6 +99,11 @@ class SendingFields:
     def clock(self) -> str:
         return self.text("clock")
 
+    @property
+    def known_clock(self) -> str:
+        """The chosen zone if there is such a one."""
+        return self.clock if self.clock in time_zones() else ""
+
     def local(self, name: str) -> str:
         """A time on the chosen clock, as a field of the browser takes it."""
         try:

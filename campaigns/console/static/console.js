@@ -121,6 +121,7 @@ for (const form of document.querySelectorAll("[data-preview]")) {
   form.addEventListener("change", async () => {
     const mine = ++asked;
     const fields = new URLSearchParams([...new FormData(form)].filter(([, value]) => typeof value === "string"));
+    fields.set("go", form.dataset.preview);
     try {
       const reply = await fetch(form.action, { method: "POST", body: fields });
       const fresh = new DOMParser().parseFromString(await reply.text(), "text/html").getElementById("preview");
