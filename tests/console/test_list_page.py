@@ -8,12 +8,11 @@ from playwright.async_api import Browser, Page, expect
 
 from campaigns.console.pages import new_rows
 from engine.store.database import Pool
+from tests.console.browsing import browser, needs_chromium, page, require_accessible, tab_of
 from tests.console.conftest import PHONE, console
-from tests.console.test_page import CHROMIUM, browser, page, require_accessible, tab_of
 
-__all__ = ["browser", "page"]
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
+__all__ = ["browser", "page"]  # fixtures
+pytestmark = needs_chromium
 
 
 async def test_two_bad_rows_of_a_worksheet_are_corrected(page: Page, tmp_path: Path) -> None:
