@@ -1,4 +1,4 @@
--- A campaign's recipients by one of their properties, and what they answered. The ranges $1 are read at once, and the caller
+-- A campaign's recipients by one of their properties. The ranges $1 are read at once, and the caller
 -- adds up: no statement takes long, and none holds a snapshot for long.
 
 -- name: campaign
@@ -34,10 +34,3 @@ SELECT key, state, pricing, prefix, delivery, reading, replied, count(*) AS reci
 FROM recipient
 GROUP BY GROUPING SETS ((key, state), (key, pricing, prefix), (key, delivery), (key, reading), (key, replied))
 HAVING state IS NOT NULL OR pricing IS NOT NULL OR delivery IS NOT NULL OR reading IS NOT NULL OR replied;
-
--- name: replies
-SELECT recipient_states.phone, message.sent_at, message.type, message.body, message.wamid, message.phone_number_id
-FROM recipient_states
-CROSS JOIN LATERAL replies_to(phone, recipient_states.wamid, attempted_at) AS message
-WHERE range_id = ANY ($1::bigint[]) AND attempted_at IS NOT NULL
-ORDER BY ordinal, seq, message.sent_at;
