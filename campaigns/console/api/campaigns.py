@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Any
 
 from aiohttp import web
 
 from campaigns.console.access import Via
+from campaigns.console.api.pricing import stored_plan
 from campaigns.console.api.replying import body_of, once, query_of, reply
 from campaigns.console.api.shapes import (
     CampaignsQuery,
@@ -22,7 +22,6 @@ from campaigns.console.streams import stream_events
 from campaigns.life.approval import release_by_two
 from campaigns.life.control import Campaign, CampaignChange, approve, cancel, find_campaign, pause
 from campaigns.life.release import Released, resume_checked, start_checked
-from campaigns.preview.plan import plan_of
 from campaigns.preview.recipient import Choice, choose_recipient, preview_json
 from campaigns.preview.test_send import release_tests
 from campaigns.results.campaign_pages import campaign_page
@@ -86,8 +85,7 @@ async def preview(request: web.Request) -> web.Response:
 
 
 async def plan(request: web.Request) -> web.Response:
-    found = await plan_of(console_of(request).pool, request.match_info["name"], None, datetime.now(UTC))
-    return reply(found.as_json())
+    return reply(await stored_plan(console_of(request), request.match_info["name"]))
 
 
 Steer = Callable[[web.Request], Awaitable[dict[str, Any]]]
