@@ -11,18 +11,25 @@ from pathlib import Path, PurePath
 
 from aiohttp import BodyPartReader
 
+from campaigns.console.choices import read_choices
 from campaigns.console.problems import Refused
 from campaigns.console.uploads import Upload, write_part
 from campaigns.planning.spec import CampaignSpec
 from engine.core.media_limits import BYTES_MAX
 from engine.sending.header_file_uploads import sha256_of
 
+FILE = "file"  # the choice `header`: the uploaded file
 KEPT = "header-files"  # in the data directory; a file has the name of its content
 _BESIDE = "header-file"
 
 
-def header_file_of(upload: Upload) -> Path | None:
+def stored_header_file(upload: Upload) -> Path | None:
     return next((upload.directory / _BESIDE).glob("*"), None)
+
+
+def chosen_header_file(upload: Upload) -> Path | None:
+    """The uploaded file, unless the header's media come from elsewhere."""
+    return stored_header_file(upload) if read_choices(upload).get("header") == FILE else None
 
 
 async def store_header_file(upload: Upload, part: BodyPartReader) -> None:
