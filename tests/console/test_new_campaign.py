@@ -201,7 +201,7 @@ async def test_a_picture_is_uploaded_shown_and_outlives_the_list(
     monkeypatch.setattr(upload_planning, "uploads_with", lambda _: service)
     await sender.post(f"{path}/sending", data=SENDING)
     kept = Path(await pool.fetchval("SELECT path FROM campaign_files"))
-    assert kept.parent == tmp_path / "header-files"
+    assert kept.name == "spring.png" and kept.is_relative_to(tmp_path / "header-files")
     assert sent == [(NUMBER, PNG, "image/png")] and content_of(kept) == PNG
     assert not any((tmp_path / "uploads").iterdir())
 

@@ -27,7 +27,6 @@ OF_A_TEMPLATE = (
     "header_link",
     "header_media_id",
     "header_filename",
-    "header_name",
     "header",
 )
 

@@ -94,7 +94,8 @@ class MessageStep:
     @property
     def header_file(self) -> str:
         """What the uploaded file of the header is called; empty without one."""
-        return str(self.step.choices.get("header_name", "")) if stored_header_file(self.step.upload) else ""
+        file = stored_header_file(self.step.upload)
+        return "" if file is None else file.name
 
     @property
     def plain(self) -> RenderedMessage:
@@ -151,13 +152,12 @@ async def save_message(request: web.Request) -> web.Response:
 
 async def save_header_file(request: web.Request) -> web.Response:
     upload, part = upload_of(request), await next_part(request, "header_file")
-    name = (part.filename or "").rpartition("/")[2].rpartition("\\")[2][:100]
     try:
         await store_header_file(upload, part)
     except Refused as error:
         view = replace(await _view(request, await step_of(request), 0), wrong=wrong_of(error))
         return page(request, "new_message.html.j2", error.problem.status, message=view)
-    write_choices(upload, header=FILE, header_name=name)
+    write_choices(upload, header=FILE)
     return redirect(path_of("new", upload.reference, "message"))
 
 
