@@ -13,6 +13,7 @@ from campaigns.console.api import (
     creation,
     exporting,
     people,
+    results,
     shapes,
     steering,
     steering_shapes,
@@ -84,6 +85,10 @@ OPERATIONS = (
     Operation(
         "GET", f"{CAMPAIGN}/report", LOOK, "Reasons, numbers and actions", campaigns.show_report,
         shapes.Report,
+    ),
+    Operation(
+        "GET", f"{CAMPAIGN}/results", LOOK, "Times, variants, rates, and recipients by each property",
+        results.show_results, results.Results,
     ),
     Operation(
         "GET", f"{CAMPAIGN}/recipients", LOOK, "Recipients by state or code", campaigns.list_recipients,
