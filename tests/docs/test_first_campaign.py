@@ -14,7 +14,7 @@ RUN_S_MAX = 180.0
 RECEIVER, EMULATOR = 8080, 8081  # as the page names them
 INSTALLED = "make setup\n. .venv/bin/activate\n"
 # Where a command fails, the servers and the database end too.
-END = "trap 'kill $(jobs -p) 2>&-; [ ! -e drumbeat.toml ] || drumbeat db stop' EXIT\n"
+END = "trap 'kill $(jobs -p) 2>/dev/null || true; [ ! -e drumbeat.toml ] || drumbeat db stop' EXIT\n"
 
 
 def free_ports(count: int) -> list[int]:
