@@ -8,6 +8,8 @@ from typing import Any
 
 from prometheus_client.registry import Collector
 
+from campaigns.console.open_streams import OpenStreams
+from campaigns.console.request_metrics import RequestMetrics
 from documentation.markdown import cell, table
 from emulator.config import EmulatorConfig
 from emulator.messaging_service import MessagingService
@@ -20,7 +22,7 @@ from engine.webhooks.metrics import Metrics
 
 PROSE = """# Metrics
 
-Workers, the receiver and the emulator serve metrics in the Prometheus text format.
+Workers, the receiver, the console and the emulator serve metrics in the Prometheus text format.
 
 """
 
@@ -37,6 +39,11 @@ ADDRESSES = (
     ),
     ("`drumbeat campaign run`", "none", "`--metrics-port`, `--metrics-host`"),
     ("`drumbeat webhooks serve`", "`127.0.0.1:8080`, beside the callback", "`--port`, `--host`"),
+    (
+        "`drumbeat console serve`",
+        "`127.0.0.1:8083`, not beside its pages",
+        "`--metrics-port`, `--metrics-host`; `--no-metrics` serves none",
+    ),
     ("`drumbeat emulator serve`", "`127.0.0.1:8081`", "`--port`, `--host`"),
 )
 
@@ -44,13 +51,13 @@ ABOUT = """
 `/metrics` names numbers by their phone number ID, and campaigns by their name. It holds no data of recipients
 and no secrets. Still, keep it inside your network: the paths need no password.
 
-If another process has a worker's port, the worker sends without metrics, logs `metrics_not_served`, and tries
-again every 5 s. Prometheus itself listens on 9090 by default. Give one of the two another port on the same
-machine.
+If another process has the port of a worker or console, it works without metrics, logs `metrics_not_served`,
+and tries again every 5 s. Prometheus itself listens on 9090 by default. Give one of the two another port on
+the same machine.
 
 ## Health
 
-A worker and the receiver also answer these paths, in JSON:
+Workers, the receiver and the console also answer these paths, in JSON:
 
 * `GET /livez`: 200 while the process answers
 * `GET /readyz`: 200 with `{"ready": true, "reasons": []}`, or 503 and in `reasons` a `code` and a `detail`
@@ -67,7 +74,7 @@ A service that is away does not make a worker unready: another worker would not 
 """
 
 INSTALLATION = """
-The rest describes the whole installation. Each worker and each receiver reads it from the database, at most
+The rest describes the whole installation. Each of them reads it from the database, at most
 once in 5 s and only if it is scraped. So several processes show the same value: take `max`, never `sum`.
 While the database does not answer, these metrics are missing.
 
@@ -93,7 +100,9 @@ def metrics_page() -> str:
         + _table(_rows(_sender()))
         + "\n## Receiver\n\n"
         + _table(_rows(Metrics()))
-        + "\n## Database\n\nOf each worker and each receiver:\n\n"
+        + "\n## Console\n\n"
+        + _table(_rows(RequestMetrics()) + _rows(OpenStreams()))
+        + "\n## Database\n\nOf each worker, receiver and console:\n\n"
         + _table(database[:_UP_TO_HERE])
         + INSTALLATION
         + _table(database[_UP_TO_HERE:])

@@ -117,7 +117,7 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
         _event("disk_not_read", "The free space cannot be read; sending continues.", "disk_read_again"),
         _event(
             "metrics_not_served",
-            "Another process has the port of the metrics; sending continues.",
+            "Another process has the port of the metrics; sending and serving continue.",
             "metrics_served",
         ),
         _event(
@@ -170,6 +170,11 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
         ),
     ),
     "The console": (
+        _event(
+            "request_answered",
+            "Each request but those of static files: `route` is its pattern, so no phone and no name of "
+            "a campaign is logged. `caller` is the user, or `token` and its name; a stream is logged when it ends.",
+        ),
         _event("sign_in_refused", "A wrong name or password, from `address`."),
         _event("request_failed", "A request ended with an error that nobody expected; `route` says which."),
     ),

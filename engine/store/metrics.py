@@ -1,7 +1,7 @@
 """Metrics of the database: how long it takes, and what it says of the whole installation.
 
-Every worker and every receiver shows the installation's metrics, with the same values: take the maximum over
-processes. While the database does not answer they are missing.
+Every worker, receiver and console shows the installation's metrics, with the same values: take the maximum
+over processes. While the database does not answer they are missing.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
