@@ -42,7 +42,7 @@ async def test_the_whole_story(browser: Browser, scene: Scene, address: str, tmp
     await correct_the_list(page, await asyncio.to_thread(write_list, tmp_path / "spring list.csv"))
     await choose_the_message(page)
     await create_the_draft(page)
-    await test_and_launch(page)
+    await launch_after_a_test(page)
     await pause_and_resume(page)
     await see_the_result(page)
     await see_a_person(page)
@@ -92,7 +92,7 @@ async def create_the_draft(page: Page) -> None:
     await page.get_by_role("button", name="Create the draft").click()
 
 
-async def test_and_launch(page: Page) -> None:
+async def launch_after_a_test(page: Page) -> None:
     await expect(page.get_by_text("cannot be taken back")).to_be_visible()
     await page.get_by_label("Phone numbers with country code").fill(f"+{OWN_PHONE}")
     await page.get_by_role("button", name="Send the test").click()
@@ -121,7 +121,7 @@ async def see_the_result(page: Page) -> None:
 
 
 async def see_a_person(page: Page) -> None:
-    await page.get_by_role("link", name="Failed").first.click()
+    await page.get_by_role("link", name="Failed", exact=True).click()
     await page.get_by_role("link", name=f"+{GONE[0]}").click()
     await expect(page.get_by_text("Attempt 1")).to_be_visible()
     await page.get_by_role("link", name="spring", exact=True).click()
@@ -130,5 +130,6 @@ async def see_a_person(page: Page) -> None:
 async def retry(page: Page) -> None:
     await page.get_by_role("link", name="Retry the failed").click()
     await page.get_by_role("button", name="Create the retry").click()
+    await page.get_by_role("link", name="Start", exact=True).click()
     await page.get_by_role("button", name="Start now").click()
     await expect(page.locator("[data-part=state] .pill")).to_have_text("finished", timeout=SENT_MS_MAX)
