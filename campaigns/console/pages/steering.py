@@ -43,16 +43,14 @@ async def status_of(request: web.Request) -> CampaignStatus:
 
 async def ask_retry(request: web.Request) -> web.Response:
     asked = query_of(request, Matching)
-    given = {"code": " ".join(map(str, asked.code))}
+    given = {**dict.fromkeys(RETRY_FIELDS, ""), "code": " ".join(map(str, asked.code))}
     return page(request, "retry.html.j2", problem=None, **await _retry_values(request, given))
 
 
 async def plan_retry(request: web.Request) -> web.Response:
     """Plan it: its draft is looked at and started as any other."""
     name = request.match_info["name"]
-    given = {
-        field: await field_of(request, field) for field in ("code", "new_name", "start_at", "expires_at")
-    }
+    given = {field: await field_of(request, field) for field in RETRY_FIELDS}
 
     async def work() -> str:
         asked = RetryRequest.model_validate(
