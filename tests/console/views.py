@@ -15,11 +15,12 @@ from campaigns.console.pages.routes import PAGES
 # What stands for the beginning of a route; the longest that fits counts. Several: a page that differs much.
 FILLED: Mapping[str, tuple[str, ...]] = {
     "/campaigns/{name}": ("/campaigns/spring",),
-    "/campaigns/{name}/ask/{action}": ("/campaigns/spring/ask/start", "/campaigns/spring/ask/cancel"),
+    "/campaigns/{name}/ask/{action}": ("/campaigns/spring/ask/cancel",),
     "/templates/{name}": ("/templates/order",),
     "/people/{phone}": ("/people/5511960000000",),
     "/users/{name}": ("/users/ana",),
     "/tokens/{name}": ("/tokens/reports",),
+    "/erased/{pseudonym}": (),  # of a person whom somebody erased: tests/console/test_erasing.py
 }
 
 
