@@ -5,6 +5,7 @@ from campaigns.console.context import Route
 from campaigns.console.pages import (
     account,
     campaigns,
+    new_exclusions,
     new_list,
     new_message,
     new_rows,
@@ -35,6 +36,9 @@ PAGES = (
     Route("POST", "/new", SEND, new_list.upload, UPLOADS),
     Route("GET", "/new/{reference}", SEND, new_list.show_list),
     Route("POST", "/new/{reference}", SEND, new_list.save_list),
+    Route("GET", "/new/{reference}/exclusions", SEND, new_exclusions.show_exclusions),
+    Route("POST", "/new/{reference}/exclusions", SEND, new_exclusions.add, UPLOADS),
+    Route("POST", "/new/{reference}/exclusions/remove", SEND, new_exclusions.remove),
     Route("GET", "/new/{reference}/rows", SEND, new_rows.show_rows),
     Route("POST", "/new/{reference}/rows", SEND, new_rows.correct),
     Route("GET", "/new/{reference}/rows/download", SEND, new_rows.download),
