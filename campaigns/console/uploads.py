@@ -77,7 +77,8 @@ class Upload:
         """The text, with the file's own name in place of where it is stored."""
         for path, name in {**self.beside, str(self.path): self.name}.items():
             text = text.replace(path, name)
-        return text.replace(str(self.rejects), "the list of rejected rows")
+        text = text.replace(str(self.rejects), "the list of rejected rows")
+        return text.replace(f"{self.directory}/", "")
 
     def in_words_of_owner(self, error: DrumbeatError) -> DrumbeatError:
         """The same error, with the file's own name."""
@@ -100,7 +101,7 @@ async def store_upload(settings: ConsoleSettings, part: BodyPartReader) -> Uploa
     await asyncio.to_thread(remove_old, settings.uploads)
     upload = await asyncio.to_thread(_new, settings.uploads, _name_of(part))
     try:
-        await _write(part, upload.path, settings.upload_bytes_max)
+        await write_part(part, upload.path, settings.upload_bytes_max)
         async with upload.errors_named():
             await asyncio.to_thread(_recognise, upload)
     except BaseException:
@@ -116,7 +117,7 @@ async def store_beside(settings: ConsoleSettings, upload: Upload, part: BodyPart
         raise Refused(422, "wrong_input", what=f"there are {BESIDE_MAX} files already")
     path = upload.directory / f"{secrets.token_hex(8)}{_suffix(name)}"
     try:
-        await _write(part, path, settings.upload_bytes_max)
+        await write_part(part, path, settings.upload_bytes_max)
         await asyncio.to_thread(glimpse, path)
     except BaseException as error:
         path.unlink(missing_ok=True)
@@ -174,7 +175,8 @@ def _suffix(name: str) -> str:
     return next((each for each in (suffixes, last) if SUFFIX.fullmatch(each)), "")
 
 
-async def _write(part: BodyPartReader, path: Path, bytes_max: int) -> None:
+async def write_part(part: BodyPartReader, path: Path, bytes_max: int) -> None:
+    """Write a file of a form; Refused if it is larger."""
     written = 0
     with path.open("xb") as file:
         while chunk := await part.read_chunk(CHUNK_BYTES):
