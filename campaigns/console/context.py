@@ -12,6 +12,7 @@ from aiohttp import web
 from campaigns.account.at_service import account_service
 from campaigns.console.access import Caller, Doorkeeper
 from campaigns.console.imports import Imports
+from campaigns.console.jobs import Jobs
 from campaigns.console.list_check import ListChecks
 from campaigns.console.live import CampaignWatch
 from campaigns.console.open_streams import OpenStreams
@@ -38,6 +39,7 @@ class Console:
     door: Doorkeeper
     watch: CampaignWatch
     stop: asyncio.Event
+    jobs: Jobs = field(default_factory=Jobs)
     streams: OpenStreams = field(default_factory=OpenStreams)
     sign_in_limit: SignInLimit = field(default_factory=SignInLimit)
     checks: ListChecks = field(default_factory=ListChecks)

@@ -20,12 +20,14 @@ from campaigns.console.live import CampaignWatch
 from campaigns.console.observing import observe, route_of, serving_metrics
 from campaigns.console.pages.account import NUMBERS, shared_numbers
 from campaigns.console.pages.campaigns import VIEWS, shared_views
+from campaigns.console.pages.launch import PLANS, shared_plans
 from campaigns.console.pages.problem_page import problem_page
 from campaigns.console.pages.routes import PAGES
 from campaigns.console.pages.templates import REVIEWS, shared_reviews
 from campaigns.console.people import any_user
 from campaigns.console.problems import Problem, Refused, problem_of
 from campaigns.console.request_limits import Allowance
+from campaigns.console.result_readings import keep_readings
 from campaigns.console.security_headers import add_security_headers
 from campaigns.console.settings import console_settings, require_guarded
 from engine.errors import ConfigurationError
@@ -57,6 +59,8 @@ def application(console: Console, table: Iterable[Route] | None = None) -> web.A
     app[VIEWS] = shared_views(console)
     app[NUMBERS] = shared_numbers(console)
     app[REVIEWS] = shared_reviews(console)
+    keep_readings(app, console.pool)
+    app[PLANS] = shared_plans(console)
     app.on_response_prepare.append(add_security_headers)
     for route in routes() if table is None else table:
         # GET without HEAD: a stream has no head.
@@ -151,6 +155,7 @@ async def running_console(
     finally:
         stop.set()
         await console.imports.close()
+        await console.jobs.close()
         await console.checks.close()
         await runner.cleanup()
 

@@ -177,6 +177,13 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
         ),
         _event("import_failed", "An import of a suppression list ended by an error that nobody expected."),
         _event("sign_in_refused", "A wrong name or password, from `address`."),
+        _event(
+            "results_not_read", "A campaign's results were not read; who looks at them causes another try."
+        ),
+        _event(
+            "creation_failed",
+            "A campaign from an upload met an error that nobody expected; its traceback follows.",
+        ),
         _event("request_failed", "A request ended with an error that nobody expected; `route` says which."),
     ),
 }

@@ -45,12 +45,20 @@ def suppression_form() -> aiohttp.FormData:
     return data
 
 
+def audience(name: str, rows: str = f"+{PHONE},Ana,A1\nnot a number,Bo,A2\n") -> aiohttp.FormData:
+    data = aiohttp.FormData()
+    data.add_field("audience", rows and f"phone,name,order\n{rows}", filename=name)
+    return data
+
+
+CORRECTION = {"rows": [{"line": 3, "cells": [f"+{PHONE + 1}", "Bo", "A2"]}]}
 # Method, path as documented, path as asked, what is sent, and the status. In this order: some need what others made.
 CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("GET", "/campaigns", "/campaigns?limit=1", {}, 200),
     ("GET", "/campaigns/{name}", "/campaigns/spring", {}, 200),
     ("GET", "/campaigns/{name}", "/campaigns/sprign", {}, 404),
     ("GET", "/campaigns/{name}/report", "/campaigns/spring/report", {}, 200),
+    ("GET", "/campaigns/{name}/results", "/campaigns/spring/results", {}, 200),
     ("GET", "/campaigns/{name}/recipients", "/campaigns/spring/recipients?limit=2", {}, 200),
     ("GET", "/campaigns/{name}/recipients", "/campaigns/spring/recipients?after=x", {}, 422),
     ("GET", "/campaigns/{name}/preview", "/campaigns/spring/preview?row=3", {}, 200),
@@ -58,8 +66,32 @@ CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("POST", "/campaigns", "/campaigns", {"data": form(SPEC)}, 200),
     ("POST", "/campaigns", "/campaigns", {"data": form({**SPEC, "template": "nothing", "name": "other"})}, 422),
     ("POST", "/campaigns", "/campaigns", {"json": SPEC}, 415),
+    ("POST", "/lists", "/lists", {"data": audience("people.csv")}, 201),
+    ("POST", "/lists", "/lists", {"data": audience("people.csv", "")}, 422),
+    ("POST", "/lists/{reference}/check", "/lists/{reference}/check", {"json": {}}, 200),
+    ("POST", "/lists/{reference}/check", "/lists/{reference}/check", {"json": {"phone_column": "mobile"}}, 422),
+    ("POST", "/lists/{reference}/check", "/lists/0/check", {"json": {}}, 404),
+    ("POST", "/lists/{reference}/corrections", "/lists/{reference}/corrections", {"json": CORRECTION}, 200),
+    ("POST", "/lists/{reference}/campaign", "/lists/{reference}/campaign", {"json": {**SPEC, "name": "listed", "dry_run": True}}, 200),
+    ("DELETE", "/lists/{reference}", "/lists/{reference}", {}, 200),
     ("POST", "/campaigns/{name}/test-sends", "/campaigns/spring/test-sends", {"json": {"phones": [f"+{PHONE + 50}"]}, "headers": KEY}, 201),
     ("POST", "/campaigns/{name}/test-sends", "/campaigns/spring/test-sends", {"json": {"phones": [f"+{PHONE}"]}}, 400),
+    ("POST", "/campaigns/{name}/clones", "/campaigns/autumn/clones", {"json": {"name": "winter", "changes": {"window": "09:00-20:00"}}}, 200),
+    ("POST", "/campaigns/{name}/clones", "/campaigns/autumn/clones", {"json": {"name": "x", "changes": {"audience": "/etc/passwd"}}}, 422),
+    ("PATCH", "/campaigns/{name}", "/campaigns/winter", {"json": {"changes": {"window": "10:00-20:00"}}}, 200),
+    ("PATCH", "/campaigns/{name}", "/campaigns/winter", {"json": {"changes": {"name": "other"}}}, 422),
+    ("PATCH", "/campaigns/{name}", "/campaigns/winter", {"json": {"changes": {"nothing": 1}}}, 422),
+    ("DELETE", "/campaigns/{name}", "/campaigns/winter", {}, 200),
+    ("DELETE", "/campaigns/{name}", "/campaigns/winter", {}, 404),
+    ("POST", "/campaigns/{name}/retries", "/campaigns/spring/retries", {"json": {"code": [BAD_CODE]}}, 200),
+    ("GET", "/campaigns/{name}/doubts", "/campaigns/spring/doubts", {}, 200),
+    ("POST", "/campaigns/{name}/doubts", "/campaigns/spring/doubts", {"json": {"action": "assume-sent"}}, 200),
+    ("POST", "/campaigns/{name}/doubts", "/campaigns/spring/doubts", {"json": {"action": "hope"}}, 422),
+    ("POST", "/campaigns/{name}/suppressions", "/campaigns/spring/suppressions", {"json": {"code": [BAD_CODE]}}, 200),
+    ("POST", "/campaigns/{name}/suppressions", "/campaigns/spring/suppressions", {"json": {}}, 422),
+    ("GET", "/campaigns/{name}/replies", "/campaigns/spring/replies", {}, 200),
+    ("GET", "/replies", "/replies?limit=1", {}, 200),
+    ("GET", "/replies", "/replies?before=x", {}, 422),
     ("POST", "/campaigns/{name}/start", "/campaigns/spring/start", {}, 200),
     ("POST", "/campaigns/{name}/pause", "/campaigns/spring/pause", {}, 200),
     ("POST", "/campaigns/{name}/start", "/campaigns/spring/start", {}, 409),
@@ -138,8 +170,11 @@ def test_every_operation_has_a_name_of_its_own() -> None:
 
 
 async def test_every_operation_keeps_the_document(manager: Caller) -> None:
+    uploaded = ""
     for method, path, asked, sent, status in CALLS:
-        reply = await manager(method, PREFIX + asked, **sent)
+        reply = await manager(method, PREFIX + asked.replace("{reference}", uploaded), **sent)
+        if status == 201 and path == "/lists":
+            uploaded = reply.body["reference"]
         assert reply.status == status, (method, asked, reply.text)
         if status >= 400:
             assert reply.headers["Content-Type"].startswith(CONTENT_TYPE)
@@ -269,9 +304,63 @@ async def test_a_dry_run_stores_nothing_and_lists_the_bad_rows(
     assert list((tmp_path / "uploads").iterdir()) == []
 
 
+async def test_plans_say_what_a_campaign_costs_before_and_after_it_is_stored(
+    pool: Pool, database_url: str, campaign: str, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.csv"
+    prices.write_text("country,category,price,currency,date\nBR,UTILITY,0.5,XTS,2026-01-01\n")
+    caller_token = await add_token(pool, "planner", Role.SEND, actor="test")
+    async with console(pool, database_url, tmp_path, prices=prices) as url:
+        caller = Caller(url, caller_token)
+        dry = await caller.post(f"{PREFIX}/campaigns", data=form({**SPEC, "dry_run": True}))
+        stored = await caller.get(f"{PREFIX}/campaigns/spring/plan")
+    require_documented("POST", "/campaigns", dry)
+    require_documented("GET", "/campaigns/{name}/plan", stored)
+    assert (dry.body["plan"]["cost"]["totals"], dry.body["plan"]["cost_problem"]) == ({"XTS": "0.5"}, "")
+    assert stored.body["cost"]["totals"] == {"XTS": "5.0"}
+
+
+async def test_every_option_of_a_manifest_is_a_member(manager: Caller, pool: Pool) -> None:
+    options = {
+        "quiet_hours": "20:00-09:00",
+        "cap": "2/7d",
+        "canary_minutes": 5,
+        "priority": "high",
+        "share": 40,
+    }
+    given = {**SPEC, **options, "default": {"name": "friend"}, "days": "mon-fri"}
+    assert (await manager.post(f"{PREFIX}/campaigns", data=form(given))).body["remedy"] == "add canary 500"
+    del given["canary_minutes"]
+    assert (await manager.post(f"{PREFIX}/campaigns", data=form(given))).status == 200
+    stored = await pool.fetchval("SELECT options FROM campaigns WHERE name = 'autumn'")
+    assert (stored["--cap"], stored["--share"], stored["--default"]) == ("2/7d", 40, {"name": "friend"})
+    assert stored["noted"]["given"] == {**given, "default": ["name=friend"], "audience": "people.csv"}
+    refused = await manager.post(f"{PREFIX}/campaigns", data=form({**SPEC, "exclude": ["/etc/passwd"]}))
+    assert refused.status == 422 and "is no campaign" in refused.text
+
+
 async def test_errors_name_the_file_as_its_owner_does(manager: Caller) -> None:
     reply = await manager.post(f"{PREFIX}/campaigns", data=form({**SPEC, "phone_column": "mobile"}))
     assert reply.status == 422 and "people.csv" in reply.text and "uploads" not in reply.text
+
+
+async def test_a_list_is_corrected_and_becomes_a_campaign(
+    manager: Caller, pool: Pool, tmp_path: Path
+) -> None:
+    added = (await manager.post(f"{PREFIX}/lists", data=audience("people.csv"))).body
+    assert added["columns"] == ["phone", "name", "order"]
+    path = f"{PREFIX}/lists/{added['reference']}"
+    found = (await manager.post(f"{path}/check", json={"param": ["name"]})).body["found"]
+    assert (found["good"], [(row["line"], row["cells"]) for row in found["bad_rows"]]) == (
+        1,
+        [(3, ["not a number", "Bo", "A2"])],
+    )
+    await manager.post(f"{path}/corrections", json=CORRECTION)
+    assert (await manager.post(f"{path}/check", json={})).body["found"]["good"] == 2
+    created = await manager.post(f"{path}/campaign", json=SPEC, headers=KEY)
+    assert (created.status, created.body["recipients"]) == (200, 2)
+    assert (await manager.post(f"{path}/campaign", json=SPEC, headers=KEY)).body == created.body
+    assert list((tmp_path / "uploads").iterdir()) == []
 
 
 @pytest.mark.parametrize("content", [b"\x89PNG\r\n", b"%PDF-1.7"])

@@ -3,7 +3,7 @@
 Replies are documented by their classes, and a test holds the server against the document.
 """
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,11 +11,14 @@ from typing_extensions import TypedDict
 
 from campaigns.account.numbers import BusinessNumber
 from campaigns.account.templates import StoredTemplate
+from campaigns.audience.bad_rows import KEPT_MAX
+from campaigns.audience.reader import COLUMNS_MAX
 from campaigns.console.api.create_request import CreateRequest
+from campaigns.console.list_check import FoundList
 from campaigns.console.people import Token, User
 from campaigns.console.roles import Role
+from campaigns.results.number_progress import NumberProgress
 from campaigns.results.report import Audit, ReasonCount
-from campaigns.results.status import NumberProgress
 from engine.core.forecast import NumberShare
 from engine.core.rendering import RenderedMessage
 from engine.core.states import CampaignState, ReasonCode, RecipientState
@@ -49,10 +52,6 @@ class RecipientsQuery(_Request):
 class RecipientQuery(_Request):
     row: Annotated[int | None, Field(ge=1, le=2**62)] = None
     phone: str | None = None
-
-
-class ExportQuery(_Request):
-    state: RecipientState | None = None
 
 
 class SuppressionsQuery(_Request):
@@ -128,6 +127,13 @@ class Waiting(TypedDict):
     recipients: int
 
 
+class WhyInWords(TypedDict):
+    """What the campaign waits for, or is slowed by, with who, where and until when."""
+
+    code: str
+    words: str
+
+
 class _Progress(TypedDict):
     """What status and report both say. Their `numbers` differ."""
 
@@ -151,6 +157,7 @@ class _Progress(TypedDict):
     share_percent: int | None
     pause_at_failed: str | None
     canary: dict[str, Any] | None
+    why: list[WhyInWords]
 
 
 class Status(_Progress):
@@ -248,6 +255,58 @@ class CreateUpload(_Request):
     audience: Annotated[str, Field(json_schema_extra={"format": "binary"})]
 
 
+class ListUpload(_Request):
+    audience: Annotated[str, Field(json_schema_extra={"format": "binary"})]
+
+
+class ListCheckRequest(_Request):
+    """How to read the rows, as `audience check` does. `param`: columns that may not be empty."""
+
+    sheet: str | None = None
+    phone_column: str = "phone"
+    param: list[str] = []
+    region: str | None = None
+    map: dict[str, str] = {}
+    default: dict[str, str] = {}
+    as_mobile: list[str] = []
+
+
+class CorrectedRow(_Request):
+    """`cells`: the whole row, in the order of the header."""
+
+    line: Annotated[int, Field(ge=1, le=2**62)]
+    cells: Annotated[list[str], Field(min_length=1, max_length=COLUMNS_MAX)]
+
+
+class CorrectionsRequest(_Request):
+    rows: Annotated[list[CorrectedRow], Field(min_length=1, max_length=KEPT_MAX)]
+
+
+class UploadedList(TypedDict):
+    """`sheets`: those with rows, of a workbook. `columns`: empty while a sheet must be chosen."""
+
+    reference: str
+    name: str
+    sheets: list[str]
+    columns: list[str]
+
+
+class CheckedList(TypedDict):
+    """`found` is null until the check has `ended`; then ask again. `checked`: rows so far."""
+
+    ended: bool
+    checked: int
+    found: FoundList | None
+
+
+class CorrectedCount(TypedDict):
+    corrected: int
+
+
+class RemovedList(TypedDict):
+    reference: str
+
+
 class RejectedRow(TypedDict):
     line: int
     code: str
@@ -256,8 +315,51 @@ class RejectedRow(TypedDict):
     value: str
 
 
+class Cost(TypedDict):
+    """By the table of prices. `totals`: by currency. `unpriced`: recipients by country without a price."""
+
+    category: str
+    totals: dict[str, str]
+    unpriced: dict[str, int]
+    oldest: date | None
+    newest: date | None
+
+
+class Plan(TypedDict):
+    """As `campaign plan --json`. `cost_problem`: why there is no cost; empty if there is one."""
+
+    schema: Literal[1]
+    name: str
+    template: str
+    language: str
+    templates: list[Share]
+    unmatched_languages: Any
+    category: str | None
+    recipients: int
+    countries: dict[str, int]
+    numbers: list[NumberShare]
+    days: int
+    sending_s: float
+    starts_at: datetime
+    ends_at: datetime | None
+    expires_at: datetime | None
+    expires_before_end: bool
+    left_out: dict[str, int]
+    cost: Cost | None
+    cost_problem: str
+
+
+class SamePeople(TypedDict):
+    """A campaign of the last days, and how many of its recipients are in this audience too."""
+
+    name: str
+    started: bool
+    since: datetime
+    recipients: int
+
+
 class Created(TypedDict):
-    """As `campaign create --json`. `rejects`: the first rejected and duplicate rows."""
+    """As `campaign create --json`. `rejects`: the first rejected and duplicate rows. `plan`: of a dry run."""
 
     name: str
     state: str
@@ -268,11 +370,16 @@ class Created(TypedDict):
     rejected: int
     duplicates: int
     suppressed: int | None
+    without_hours: int
     reject_codes: dict[str, int]
     rejects: list[RejectedRow]
     encoding: str | None
     encoding_guessed: bool
     same_audience: list[str]
+    same_people: list[SamePeople]
+    templates: list[Share]
+    unmatched_languages: dict[str, int]
+    plan: Plan | None
 
 
 class AudienceCounts(TypedDict):
@@ -326,26 +433,3 @@ class Preview(TypedDict):
     row: int
     skip_reason: str | None
     message: RenderedMessage
-
-
-class Plan(TypedDict):
-    """As `campaign plan --json`, without prices."""
-
-    schema: Literal[1]
-    name: str
-    template: str
-    language: str
-    templates: list[Share]
-    unmatched_languages: Any
-    category: str | None
-    recipients: int
-    countries: dict[str, int]
-    numbers: list[NumberShare]
-    days: int
-    sending_s: float
-    starts_at: datetime
-    ends_at: datetime | None
-    expires_at: datetime | None
-    expires_before_end: bool
-    left_out: dict[str, int]
-    cost: None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from aiohttp import web
 
 from campaigns.console.api.campaigns import (
@@ -19,12 +17,20 @@ from campaigns.console.charts import funnel, rate_charts, segments
 from campaigns.console.context import Console, caller_of, console_of
 from campaigns.console.language import Texts, texts_of
 from campaigns.console.live import SharedReadings
+from campaigns.console.pages.further import further
 from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
 from campaigns.console.roles import Role, permits
 from campaigns.console.streams import stream_events
-from campaigns.life.control import Campaign, find_campaign, is_future
+from campaigns.life.approval import start_request
+from campaigns.life.control import Campaign, find_campaign
 from campaigns.results.audit_pages import campaign_audits
-from campaigns.results.campaign_pages import CampaignPage, accepted_messages, campaign_page
+from campaigns.results.campaign_pages import (
+    CampaignPage,
+    ListedCampaign,
+    accepted_messages,
+    campaign_page,
+    campaigns_that_need_a_person,
+)
 from campaigns.results.missing_reports import reports_missing_since
 from engine.core.states import CampaignEvent, CampaignState, RecipientState, allows
 from engine.errors import NotFound
@@ -41,11 +47,12 @@ async def home(_: web.Request) -> web.Response:
 
 
 async def show_all(request: web.Request) -> web.Response:
-    found, asked = await _page_of(request)
+    found, needs, asked = await _page_of(request)
     return page(
         request,
         "campaigns.html.j2",
-        **_list_values(found),
+        found=found,
+        needs=needs,
         asked=asked,
         states=list(CampaignState),
         stream=f"/live{request.path_qs}",
@@ -56,24 +63,22 @@ async def stream_all(request: web.Request) -> web.StreamResponse:
     texts = texts_for(request)
 
     async def read() -> str:
-        found, _ = await _page_of(request)
-        return render("campaigns_live.html.j2", texts, **_list_values(found))
+        found, needs, _ = await _page_of(request)
+        return render("campaigns_live.html.j2", texts, found=found, needs=needs)
 
     return await stream_events(request, "view", read)
 
 
-async def _page_of(request: web.Request) -> tuple[CampaignPage, CampaignsQuery]:
+async def _page_of(request: web.Request) -> tuple[CampaignPage, list[ListedCampaign], CampaignsQuery]:
+    """A page of campaigns, and all those that need a person, whatever the page."""
     asked = query_of(request, CampaignsQuery)
     states = [] if asked.state is None else [asked.state]
     async with console_of(request).pool.acquire() as connection:
         found = await campaign_page(
             connection, before=asked.before, states=states, limit=PAGE_ROWS, tests=asked.tests
         )
-    return found, asked
-
-
-def _list_values(found: CampaignPage) -> dict[str, Any]:
-    return {"found": found, "needs": [each for each in found.campaigns if each.needs_person]}
+        needs = await campaigns_that_need_a_person(connection)
+    return found, needs, asked
 
 
 async def show_one(request: web.Request) -> web.Response:
@@ -112,7 +117,9 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
     """The part of a campaign's page that changes while it is sent."""
     campaign = await find_campaign(console.pool, name)
     status = await console.watch.status(campaign.campaign_id)
-    actions = possible(campaign) if permits(role, Role.SEND) else []
+    rates = await console.watch.rates(status, campaign.campaign_id)
+    may_send = permits(role, Role.SEND)
+    actions = possible(campaign) if may_send else []
     return render(
         "campaign_live.html.j2",
         texts,
@@ -121,8 +128,11 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
         counts=status.counts,
         segments=segments(status.counts),
         funnel=funnel(status.counts, await accepted_messages(console.pool, campaign.campaign_id)),
-        charts=rate_charts(status, console.watch.rates(campaign.campaign_id)),
+        rates=rates,
+        charts=rate_charts(rates, status.numbers),
         actions=actions,
+        more=further(campaign, status) if may_send else [],
+        start_request=await start_request(console.pool, campaign) if console.own.approval else None,
         confirmed=CONFIRMED,
         states=list(RecipientState),
         missing_since=await reports_missing_since(console.pool, campaign.campaign_id),
@@ -146,20 +156,12 @@ def _is_offered(state: CampaignState, event: CampaignEvent) -> bool:
 async def ask(request: web.Request) -> web.Response:
     """What cannot be undone, before it is done."""
     campaign, action = await named_campaign(request), request.match_info["action"]
+    if action == CampaignEvent.START:
+        return redirect(campaign_url(campaign.name, "launch"))
     if action not in CONFIRMED:
         raise NotFound("there is no such question")
-    console = console_of(request)
-    status = await console.watch.status(campaign.campaign_id)
-    async with console.pool.acquire() as connection:
-        future = await is_future(connection, campaign)
-    return page(
-        request,
-        "confirm.html.j2",
-        campaign=campaign,
-        action=action,
-        waiting=status.waiting,
-        starts_at=campaign.start_at if future else None,
-    )
+    status = await console_of(request).watch.status(campaign.campaign_id)
+    return page(request, "confirm.html.j2", campaign=campaign, action=action, waiting=status.waiting)
 
 
 async def act(request: web.Request) -> web.Response:

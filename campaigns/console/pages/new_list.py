@@ -16,6 +16,7 @@ from campaigns.console.countries import countries
 from campaigns.console.forms import next_part
 from campaigns.console.list_rules import phone_rules
 from campaigns.console.pages.new_campaign import Step, step_of, upload_of
+from campaigns.console.pages.new_like import choose_like
 from campaigns.console.pages.rendering import page, path_of, redirect, texts_for
 from campaigns.console.problems import Problem, Refused, problem_of
 from campaigns.console.uploads import Upload, store_upload
@@ -30,7 +31,7 @@ AS_MOBILE = ("BR", "MX", "AR")
 
 
 async def show_upload(request: web.Request) -> web.Response:
-    return page(request, "new_upload.html.j2", problem=None)
+    return _upload_page(request, None)
 
 
 async def upload(request: web.Request) -> web.Response:
@@ -41,7 +42,9 @@ async def upload(request: web.Request) -> web.Response:
     try:
         stored = await store_upload(console_of(request).own, part)
     except (DrumbeatError, Refused) as error:
-        return _no_list(request, problem_of(error))
+        return _upload_page(request, problem_of(error))
+    if name := request.query.get("like"):
+        await choose_like(request, stored, name)
     return redirect(path_of("new", stored.reference))
 
 
@@ -51,7 +54,7 @@ async def show_list(request: web.Request) -> web.Response:
     try:
         sheets = await _sheets(stored)
     except DrumbeatError as error:
-        return _no_list(request, problem_of(error))
+        return _upload_page(request, problem_of(error))
     if len(sheets) > 1 and "sheet" not in read_choices(stored):
         return page(request, "new_sheet.html.j2", upload=stored, sheets=sheets, problem=None)
     return await _list(request, stored, sheets)
@@ -91,7 +94,7 @@ def chosen_of(fields: Any, step: Step) -> dict[str, Any]:
             for column, text in zip(columns, texts, strict=True)
             if text and column != phone_column
         },
-        "exclude": [str(name) for name in fields.getall("exclude", [])],
+        "exclude": [*step.upload.beside, *map(str, fields.getall("exclude", []))],
     }
 
 
@@ -101,7 +104,7 @@ async def _list(request: web.Request, stored: Upload, sheets: list[str]) -> web.
     except DrumbeatError as error:
         problem = problem_of(error)
         if len(sheets) < 2:
-            return _no_list(request, problem)
+            return _upload_page(request, problem)
         return page(
             request, "new_sheet.html.j2", problem.status, upload=stored, sheets=sheets, problem=problem
         )
@@ -111,7 +114,7 @@ async def _list(request: web.Request, stored: Upload, sheets: list[str]) -> web.
 def _list_page(
     request: web.Request, step: Step, sheets: list[str], offered: list[str], problem: Problem | None
 ) -> web.Response:
-    chosen = step.choices.get("exclude", [])
+    chosen = [name for name in step.choices.get("exclude", []) if name not in step.upload.beside]
     return page(
         request,
         "new_list.html.j2",
@@ -126,8 +129,9 @@ def _list_page(
     )
 
 
-def _no_list(request: web.Request, problem: Problem) -> web.Response:
-    return page(request, "new_upload.html.j2", problem.status, problem=problem)
+def _upload_page(request: web.Request, problem: Problem | None) -> web.Response:
+    status, most = 200 if problem is None else problem.status, console_of(request).own.upload_bytes_max
+    return page(request, "new_upload.html.j2", status, problem=problem, bytes_max=most)
 
 
 async def _offered(request: web.Request) -> list[str]:

@@ -117,13 +117,13 @@ for (const form of document.querySelectorAll("[data-drop]")) {
 }
 
 // What is typed shows at once how it will be read. A part that somebody types in stays.
-for (const form of document.querySelectorAll("[data-preview]")) {
+for (const form of document.querySelectorAll("[data-typed]")) {
   let later = null, asked = 0;
   form.addEventListener("input", () => {
     clearTimeout(later);
     later = setTimeout(async () => {
       const turn = ++asked;
-      const reply = await fetch(form.dataset.preview, { method: "POST", body: new URLSearchParams(new FormData(form)) }).catch(() => null);
+      const reply = await fetch(form.dataset.typed, { method: "POST", body: new URLSearchParams(new FormData(form)) }).catch(() => null);
       if (!reply || !reply.ok || turn !== asked) return;
       const next = new DOMParser().parseFromString(await reply.text(), "text/html");
       const typed = document.activeElement.closest("[data-part]");
@@ -131,4 +131,24 @@ for (const form of document.querySelectorAll("[data-preview]")) {
       show(next.documentElement.outerHTML, document);
     }, PREVIEW_MS);
   });
+}
+// A form with a preview is kept whenever a field changes, and the preview shows what people will read then.
+for (const form of document.querySelectorAll("[data-preview]")) {
+  let asked = 0;
+  form.addEventListener("change", async () => {
+    const mine = ++asked;
+    const fields = new URLSearchParams([...new FormData(form)].filter(([, value]) => typeof value === "string"));
+    fields.set("go", form.dataset.preview);
+    try {
+      const reply = await fetch(form.action, { method: "POST", body: fields });
+      const fresh = new DOMParser().parseFromString(await reply.text(), "text/html").getElementById("preview");
+      if (fresh && mine === asked) document.getElementById("preview").replaceWith(document.adoptNode(fresh));
+    } catch { /* the form can still be sent */ }
+  });
+}
+
+// Times are chosen on the clock of whoever chooses them, unless another one was chosen.
+for (const field of document.querySelectorAll("[data-zone]")) {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if ([...field.options].some((option) => option.value === zone)) field.value = zone;
 }
