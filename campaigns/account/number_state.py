@@ -20,6 +20,8 @@ class NumberState(StrEnum):
     """Its messaging limit is used up."""
     NOBODY = "nobody"
     """No worker sends with it."""
+    SLOWED = "slowed"
+    """The service throttles it, so its worker sends below its limit."""
     SENDING = "sending"
     IDLE = "idle"
     """Its worker has nothing to send with it."""
@@ -36,4 +38,6 @@ def number_state(number: BusinessNumber) -> NumberState:
         return NumberState.QUOTA
     if number.owner is None:
         return NumberState.NOBODY
+    if number.slowed_since is not None:
+        return NumberState.SLOWED
     return NumberState.SENDING if number.achieved_per_s else NumberState.IDLE

@@ -137,6 +137,8 @@ def state_text(number: BusinessNumber) -> str:
             return f"messaging limit used up until {_time(number.quota_more_at)}"
         case NumberState.NOBODY:
             return (number.status or "").lower()
+        case NumberState.SLOWED:
+            return f"slowed since {_time(number.slowed_since)}, the service throttles it: {number.owner}"
         case NumberState.SENDING:
             return f"sending: {number.owner}"
         case NumberState.IDLE:
