@@ -67,5 +67,6 @@ def named(route: str, filled: Mapping[str, tuple[str, ...]]) -> list[View]:
 
 def _name(route: str, address: str) -> str:
     """The parts of the route; a placeholder is "one", an action its own name."""
-    pairs = zip(route.strip("/").split("/"), address.strip("/").split("/"), strict=True)
+    shown = address.strip("/").replace("?by=", "-by-").split("/")
+    pairs = zip(route.strip("/").split("/"), shown, strict=True)
     return "-".join("one" if part.startswith("{") and part != "{action}" else value for part, value in pairs)
