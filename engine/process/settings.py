@@ -39,6 +39,7 @@ from engine.process.notification_settings import (
 from engine.process.setting_forms import (
     AppSecret,
     BaseUrl,
+    FilePath,
     HeaderName,
     Home,
     Identifier,
@@ -186,6 +187,8 @@ class Settings(BaseSettings):
     """The mail server, as `smtp://user:password@mail.example:587` or `smtps://mail.example`; required with
     recipients.
     """
+    prices: FilePath | None = None
+    """The file with the table of prices by which plans and the console say what a campaign costs."""
     console_url: BaseUrl | None = None
     """The address of the console in browsers; required unless only this machine uses it."""
     console_user_header: HeaderName | None = None

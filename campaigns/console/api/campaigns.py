@@ -6,11 +6,11 @@ import csv
 import io
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Any
 
 from aiohttp import web
 
+from campaigns.console.api.pricing import stored_plan
 from campaigns.console.api.replying import body_of, once, query_of, reply
 from campaigns.console.api.shapes import (
     CampaignsQuery,
@@ -23,7 +23,6 @@ from campaigns.console.context import caller_of, console_of
 from campaigns.console.streams import stream_events
 from campaigns.life.control import Campaign, CampaignChange, approve, cancel, find_campaign, pause
 from campaigns.life.release import Released, resume_checked, start_checked
-from campaigns.preview.plan import plan_of
 from campaigns.preview.recipient import Choice, choose_recipient, preview_json
 from campaigns.preview.test_send import release_tests
 from campaigns.results.campaign_pages import campaign_page
@@ -89,8 +88,7 @@ async def preview(request: web.Request) -> web.Response:
 
 
 async def plan(request: web.Request) -> web.Response:
-    found = await plan_of(console_of(request).pool, request.match_info["name"], None, datetime.now(UTC))
-    return reply(found.as_json())
+    return reply(await stored_plan(console_of(request), request.match_info["name"]))
 
 
 async def export(request: web.Request) -> web.StreamResponse:

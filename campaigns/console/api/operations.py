@@ -91,7 +91,7 @@ OPERATIONS = (
         "GET", f"{CAMPAIGN}/preview", LOOK, "The message of one recipient", campaigns.preview,
         shapes.Preview, shapes.RecipientQuery,
     ),
-    Operation("GET", f"{CAMPAIGN}/plan", LOOK, "By which number, until when", campaigns.plan, shapes.Plan),
+    Operation("GET", f"{CAMPAIGN}/plan", LOOK, "Recipients, times and cost", campaigns.plan, shapes.Plan),
     _steering("start", "Hand it to the workers", campaigns.start_named),
     _steering("pause", "Stop sending", campaigns.pause_named),
     _steering("resume", "Lift a pause", campaigns.resume_named),

@@ -20,7 +20,7 @@ from campaigns.console.live import SharedReadings
 from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
 from campaigns.console.roles import Role, permits
 from campaigns.console.streams import stream_events
-from campaigns.life.control import Campaign, find_campaign, is_future
+from campaigns.life.control import Campaign, find_campaign
 from campaigns.results.audit_pages import campaign_audits
 from campaigns.results.campaign_pages import (
     CampaignPage,
@@ -151,20 +151,12 @@ def _is_offered(state: CampaignState, event: CampaignEvent) -> bool:
 async def ask(request: web.Request) -> web.Response:
     """What cannot be undone, before it is done."""
     campaign, action = await named_campaign(request), request.match_info["action"]
+    if action == CampaignEvent.START:
+        return redirect(campaign_url(campaign.name, "launch"))
     if action not in CONFIRMED:
         raise NotFound("there is no such question")
-    console = console_of(request)
-    status = await console.watch.status(campaign.campaign_id)
-    async with console.pool.acquire() as connection:
-        future = await is_future(connection, campaign)
-    return page(
-        request,
-        "confirm.html.j2",
-        campaign=campaign,
-        action=action,
-        waiting=status.waiting,
-        starts_at=campaign.start_at if future else None,
-    )
+    status = await console_of(request).watch.status(campaign.campaign_id)
+    return page(request, "confirm.html.j2", campaign=campaign, action=action, waiting=status.waiting)
 
 
 async def act(request: web.Request) -> web.Response:

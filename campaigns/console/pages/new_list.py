@@ -30,7 +30,7 @@ AS_MOBILE = ("BR", "MX", "AR")
 
 
 async def show_upload(request: web.Request) -> web.Response:
-    return page(request, "new_upload.html.j2", problem=None)
+    return _upload_page(request, None)
 
 
 async def upload(request: web.Request) -> web.Response:
@@ -41,7 +41,7 @@ async def upload(request: web.Request) -> web.Response:
     try:
         stored = await store_upload(console_of(request).own, part)
     except (DrumbeatError, Refused) as error:
-        return _no_list(request, problem_of(error))
+        return _upload_page(request, problem_of(error))
     return redirect(path_of("new", stored.reference))
 
 
@@ -51,7 +51,7 @@ async def show_list(request: web.Request) -> web.Response:
     try:
         sheets = await _sheets(stored)
     except DrumbeatError as error:
-        return _no_list(request, problem_of(error))
+        return _upload_page(request, problem_of(error))
     if len(sheets) > 1 and "sheet" not in read_choices(stored):
         return page(request, "new_sheet.html.j2", upload=stored, sheets=sheets, problem=None)
     return await _list(request, stored, sheets)
@@ -101,7 +101,7 @@ async def _list(request: web.Request, stored: Upload, sheets: list[str]) -> web.
     except DrumbeatError as error:
         problem = problem_of(error)
         if len(sheets) < 2:
-            return _no_list(request, problem)
+            return _upload_page(request, problem)
         return page(
             request, "new_sheet.html.j2", problem.status, upload=stored, sheets=sheets, problem=problem
         )
@@ -126,8 +126,9 @@ def _list_page(
     )
 
 
-def _no_list(request: web.Request, problem: Problem) -> web.Response:
-    return page(request, "new_upload.html.j2", problem.status, problem=problem)
+def _upload_page(request: web.Request, problem: Problem | None) -> web.Response:
+    status, most = 200 if problem is None else problem.status, console_of(request).own.upload_bytes_max
+    return page(request, "new_upload.html.j2", status, problem=problem, bytes_max=most)
 
 
 async def _offered(request: web.Request) -> list[str]:

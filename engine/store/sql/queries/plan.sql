@@ -188,6 +188,25 @@ SELECT template_index, count(*) AS recipients FROM staging
 WHERE NOT EXISTS (SELECT FROM left_out WHERE left_out.line = staging.line)
 GROUP BY template_index;
 
+-- name: allow_hashing
+-- There are few beginnings of phones; to sort ten million rows for them would take most of a minute.
+SELECT set_config('enable_hashagg', 'on', false);
+
+-- name: staged_by_head
+-- A phone for each beginning of $1 digits, and how many recipients share it; without those that would be skipped.
+SELECT 0 AS template_index, min(phone) AS phone, count(*) AS recipients
+FROM staging
+WHERE NOT EXISTS (SELECT FROM left_out WHERE left_out.line = staging.line)
+  AND NOT EXISTS (SELECT FROM suppressed WHERE suppressed.line = staging.line)
+GROUP BY left(phone::text, $1);
+
+-- name: staged_by_template_and_head
+SELECT template_index, min(phone) AS phone, count(*) AS recipients
+FROM staging
+WHERE NOT EXISTS (SELECT FROM left_out WHERE left_out.line = staging.line)
+  AND NOT EXISTS (SELECT FROM suppressed WHERE suppressed.line = staging.line)
+GROUP BY template_index, left(phone::text, $1);
+
 -- name: insert_campaign
 INSERT INTO campaigns (
     name, external_id, content_hash, options, reason, reason_code, template, phone_number_ids, on_unknown,
