@@ -21,11 +21,13 @@ from campaigns.console.observing import observe, route_of, serving_metrics
 from campaigns.console.pages.campaigns import VIEWS, shared_views
 from campaigns.console.pages.launch import PLANS, shared_plans
 from campaigns.console.pages.problem_page import problem_page
+from campaigns.console.pages.results import VIEWS as RESULTS
+from campaigns.console.pages.results import shared_results
 from campaigns.console.pages.routes import PAGES
 from campaigns.console.people import any_user
 from campaigns.console.problems import Problem, Refused, problem_of
 from campaigns.console.request_limits import Allowance
-from campaigns.console.result_readings import keep_readings
+from campaigns.console.result_readings import READINGS, keep_readings
 from campaigns.console.security_headers import add_security_headers
 from campaigns.console.settings import console_settings, require_guarded
 from engine.errors import ConfigurationError
@@ -56,6 +58,7 @@ def application(console: Console, table: Iterable[Route] | None = None) -> web.A
     app[CONSOLE] = console
     app[VIEWS] = shared_views(console)
     keep_readings(app, console.pool)
+    app[RESULTS] = shared_results(app[READINGS], console.pool)
     app[PLANS] = shared_plans(console)
     app.on_response_prepare.append(add_security_headers)
     for route in routes() if table is None else table:
