@@ -199,6 +199,10 @@ class Settings(BaseSettings):
     """
     console_upload_mib: int = Field(default=200, ge=1)
     """How large an uploaded audience may be."""
+    console_approval: bool = False
+    """`true`: in the console, a campaign starts only once a second person has started it too. The command
+    line is not concerned.
+    """
     metrics_host: str = "127.0.0.1"
     """The address where a worker serves its metrics; `0.0.0.0` in a container."""
     metrics_port: int = Field(default=9090, ge=0, le=65535)

@@ -8,7 +8,7 @@ from playwright.async_api import Browser, Page, expect
 
 from campaigns.console.pages import new_rows
 from engine.store.database import Pool
-from tests.console.browsing import browser, needs_chromium, page, require_accessible, tab_of
+from tests.console.chromium import browser, needs_chromium, page, require_accessible, tab_of
 from tests.console.conftest import PHONE, console
 
 __all__ = ["browser", "page"]  # fixtures

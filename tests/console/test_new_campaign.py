@@ -13,7 +13,7 @@ import pytest
 
 from campaigns.console import jobs
 from campaigns.console.api import upload_planning
-from campaigns.console.pages import new_sending
+from campaigns.console.pages import launch, new_sending
 from campaigns.console.roles import Role
 from engine.store.database import Pool
 from tests.console.conftest import NUMBER, PHONE, Caller
@@ -78,8 +78,8 @@ async def test_from_a_message_to_the_start(sender: Caller, path: str, pool: Pool
     created = await sender.post(f"{path}/sending", data=SENDING)
     assert created.headers["Location"] == "/campaigns/autumn/launch"
     assert not any((tmp_path / "uploads").iterdir())
-    launch = await text_of(sender, "/campaigns/autumn/launch")
-    assert "2 people get the message order from Lantern" in launch and "Hello Bo, your order B1" in launch
+    summary = await text_of(sender, "/campaigns/autumn/launch")
+    assert "2 people get the message order from Lantern" in summary and "Hello Bo, your order B1" in summary
     assert (await sender.post("/campaigns/autumn/launch")).headers["Location"] == "/campaigns/autumn"
     assert await pool.fetchval("SELECT state FROM campaigns WHERE name = 'autumn'") == "running"
     assert (await sender.get("/campaigns/autumn/launch")).headers["Location"] == "/campaigns/autumn"
@@ -271,3 +271,26 @@ async def test_a_cell_cannot_send_the_list_itself(sender: Caller, pool: Pool) ->
     assert (await sender.post(f"{path}/message", data=filled)).headers["Location"] == f"{path}/sending"
     await sender.post(f"{path}/sending", data=SENDING)
     assert await pool.fetchrow("SELECT recipients, rejected FROM campaigns WHERE name = 'autumn'") == (1, 1)
+
+
+async def test_a_plan_that_takes_long_holds_no_page_up(
+    sender: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = asyncio.Event()
+    read = launch.stored_plan
+
+    async def slow(*positional: Any) -> dict[str, Any]:
+        await go_on.wait()
+        return await read(*positional)
+
+    monkeypatch.setattr(launch, "stored_plan", slow)
+    monkeypatch.setattr(launch, "WAIT_S", 0.0)
+    waiting = await text_of(sender, "/campaigns/spring/launch")
+    assert (
+        "10 people get the message order" in waiting
+        and "are being computed" in waiting
+        and "refresh" in waiting
+    )
+    go_on.set()
+    monkeypatch.setattr(launch, "WAIT_S", 60.0)
+    assert "are being computed" not in await text_of(sender, "/campaigns/spring/launch")

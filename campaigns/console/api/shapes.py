@@ -51,10 +51,6 @@ class RecipientQuery(_Request):
     phone: str | None = None
 
 
-class ExportQuery(_Request):
-    state: RecipientState | None = None
-
-
 class SuppressionsQuery(_Request):
     after: Annotated[int, Field(ge=0, le=10**15)] = 0
     limit: Limit = 100

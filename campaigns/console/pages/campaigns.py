@@ -17,9 +17,11 @@ from campaigns.console.charts import funnel, rate_charts, segments
 from campaigns.console.context import Console, caller_of, console_of
 from campaigns.console.language import Texts, texts_of
 from campaigns.console.live import SharedReadings
+from campaigns.console.pages.further import further
 from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
 from campaigns.console.roles import Role, permits
 from campaigns.console.streams import stream_events
+from campaigns.life.approval import start_request
 from campaigns.life.control import Campaign, find_campaign
 from campaigns.results.audit_pages import campaign_audits
 from campaigns.results.campaign_pages import (
@@ -116,7 +118,8 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
     campaign = await find_campaign(console.pool, name)
     status = await console.watch.status(campaign.campaign_id)
     rates = await console.watch.rates(status, campaign.campaign_id)
-    actions = possible(campaign) if permits(role, Role.SEND) else []
+    may_send = permits(role, Role.SEND)
+    actions = possible(campaign) if may_send else []
     return render(
         "campaign_live.html.j2",
         texts,
@@ -128,6 +131,8 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
         rates=rates,
         charts=rate_charts(rates, status.numbers),
         actions=actions,
+        more=further(campaign, status) if may_send else [],
+        start_request=await start_request(console.pool, campaign) if console.own.approval else None,
         confirmed=CONFIRMED,
         states=list(RecipientState),
         missing_since=await reports_missing_since(console.pool, campaign.campaign_id),

@@ -16,6 +16,7 @@ from campaigns.console.live import SharedReadings
 from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
 from campaigns.console.problems import Problem, problem_of
 from campaigns.console.streams import stream_events
+from campaigns.life.approval import StartRequest, start_request
 from campaigns.life.control import Campaign, is_future
 from campaigns.planning.schedule import RECIPIENT
 from campaigns.preview.recipient import Choice, ChosenRecipient, choose_recipient
@@ -45,7 +46,9 @@ SHOWN_OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class LaunchView:
-    """`plan` None: it is being read. `starts_at` None: the campaign starts at once."""
+    """`plan` None: it is being read. `starts_at` None: the campaign starts at once. `needs_two`: one person
+    asks for the start, and another one starts; `asked`: who asked.
+    """
 
     campaign: Campaign
     chosen: ChosenRecipient
@@ -53,6 +56,8 @@ class LaunchView:
     starts_at: Any
     number_names: dict[str, str]
     tests: list[dict[str, Any]]
+    needs_two: bool = False
+    asked: StartRequest | None = None
     problem: Problem | None = None
     shown_options: tuple[str, ...] = field(default=SHOWN_OPTIONS)
 
@@ -113,7 +118,7 @@ async def launch(request: web.Request) -> web.Response:
 
 
 async def _page(request: web.Request, campaign: Campaign, problem: Problem | None = None) -> web.Response:
-    pool = console_of(request).pool
+    pool, needs_two = console_of(request).pool, console_of(request).own.approval
     chosen = await choose_recipient(pool, campaign.name, Choice())
     async with pool.acquire() as connection:
         starts_at = campaign.start_at if await is_future(connection, campaign) else None
@@ -125,6 +130,8 @@ async def _page(request: web.Request, campaign: Campaign, problem: Problem | Non
         starts_at,
         {each.phone_number_id: _called(each.verified_name, each.display_phone_number) for each in numbers},
         await tests_of(pool, campaign.name),
+        needs_two,
+        await start_request(pool, campaign) if needs_two else None,
         problem,
     )
     return page(request, "launch.html.j2", 200 if problem is None else problem.status, view=view)

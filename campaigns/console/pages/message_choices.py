@@ -100,7 +100,8 @@ def slots_of(
     guessed = dict(
         zip(required, guess_params(seen.columns, list(required.values()), phone_column), strict=True)
     )
-    given = dict(param.partition(":")[::2] for param in choices.get("param", ()))
+    optional = template.optional_buttons()
+    given = _given(choices.get("param", ()), [*required, *(each.word for each in optional)])
     defaults = choices.get("default", {})
     found = [
         _slot(placeholder, is_optional=False, given=given.get(word, guessed[word] or "="), defaults=defaults)
@@ -108,8 +109,16 @@ def slots_of(
     ]
     return found + [
         _slot(placeholder, is_optional=True, given=given.get(placeholder.word), defaults=defaults)
-        for placeholder in template.optional_buttons()
+        for placeholder in optional
     ]
+
+
+def _given(params: Sequence[str], words: Sequence[str]) -> dict[str, str]:
+    """What fills each word. Another program, or the campaign that this one is like, may have given params in
+    order.
+    """
+    named = {word: filled for word, _, filled in (param.partition(":") for param in params) if word in words}
+    return named or dict(zip(words, params, strict=False))
 
 
 def _slot(

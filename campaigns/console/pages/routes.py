@@ -1,19 +1,23 @@
 """The addresses of the pages, and the role that each needs."""
 
-from campaigns.console.api import campaigns as interface
+from campaigns.console.api import exporting
 from campaigns.console.context import Route
 from campaigns.console.pages import (
     account,
     campaigns,
+    changing,
+    exports,
     launch,
     new_list,
     new_message,
     new_rows,
     new_sending,
     recipients,
+    replies,
     results,
     signing,
     static,
+    steering,
 )
 from campaigns.console.request_limits import EXPORTS, TEST_SENDS, UPLOADS
 from campaigns.console.roles import Role
@@ -36,8 +40,25 @@ PAGES = (
     Route("GET", "/live/campaigns/{name}/results", LOOK, results.stream_results),
     Route("GET", "/campaigns/{name}/report.html", LOOK, results.download),
     Route("GET", "/campaigns/{name}/reasons", LOOK, recipients.show_reasons),
+    Route("GET", "/campaigns/{name}/replies", LOOK, replies.show_campaign_replies),
+    Route("GET", "/campaigns/{name}/exports", LOOK, exports.show_export),
+    Route("GET", "/campaigns/{name}/retry", SEND, steering.ask_retry),
+    Route("POST", "/campaigns/{name}/retry", SEND, steering.plan_retry),
+    Route("GET", "/campaigns/{name}/settle", SEND, steering.ask_settle),
+    Route("POST", "/campaigns/{name}/settle", SEND, steering.settle),
+    Route("GET", "/campaigns/{name}/approve", SEND, steering.ask_approve),
+    Route("POST", "/campaigns/{name}/approve", SEND, steering.approve),
+    Route("GET", "/campaigns/{name}/delete", SEND, steering.ask_delete),
+    Route("POST", "/campaigns/{name}/delete", SEND, steering.delete),
+    Route("GET", "/campaigns/{name}/edit", SEND, changing.show_edit),
+    Route("POST", "/campaigns/{name}/edit", SEND, changing.edit),
+    Route("GET", "/campaigns/{name}/clone", SEND, changing.show_clone),
+    Route("POST", "/campaigns/{name}/clone", SEND, changing.clone),
+    Route("GET", "/campaigns/{name}/suppress", SEND, steering.ask_suppress),
+    Route("POST", "/campaigns/{name}/suppress", SEND, steering.suppress),
+    Route("GET", "/replies", LOOK, replies.show_replies),
     Route("GET", "/campaigns/{name}/message", LOOK, recipients.show_message),
-    Route("GET", "/campaigns/{name}/export", LOOK, interface.export, EXPORTS),
+    Route("GET", "/campaigns/{name}/export", LOOK, exporting.export, EXPORTS),
     Route("POST", "/campaigns/{name}/test", SEND, recipients.send_test, TEST_SENDS),
     Route("GET", "/new", SEND, new_list.show_upload),
     Route("POST", "/new", SEND, new_list.upload, UPLOADS),

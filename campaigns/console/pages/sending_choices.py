@@ -97,7 +97,8 @@ class SendingFields:
 
     @property
     def clock(self) -> str:
-        return self.text("clock")
+        zone = self.text("time_zone")
+        return self.text("clock") or ("" if zone == RECIPIENT else zone)
 
     @property
     def known_clock(self) -> str:
