@@ -36,6 +36,7 @@ async def sent(pool: Pool, campaign: str) -> None:
     await pool.execute(
         "UPDATE campaign_numbers SET first_attempt_at = now() - interval '1 min', last_attempt_at = now()"
     )
+    await pool.execute("UPDATE campaigns SET started_at = now() - interval '1 min'")
     await pool.execute("UPDATE outcomes SET phone_number_id = $1 WHERE kind = 2", OTHER_NUMBER)
 
 

@@ -39,6 +39,7 @@ async def show_results(request: web.Request) -> web.Response:
         request,
         "results.html.j2",
         campaign=campaign,
+        by=asked.by,
         live=live,
         stream=f"/live{request.path_qs}",
     )
