@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test test-all check audit docs format tools chaos hosts clean
+.PHONY: setup demo test test-all check audit docs format tools chaos hosts pictures clean
 
 # An editable install compiles nothing: where the environment forbids to write bytecode (images often do), each
 # command would compile all of it anew, a fifth of a second.
@@ -79,6 +79,11 @@ chaos: setup
 # Three hosts in network namespaces, with clocks minutes apart: two to three minutes. It needs root and libfaketime.
 hosts: setup
 	$(BIN)/python -m benchmarks.hosts
+
+# The pictures of the console in docs/: run it after a change of a page, and look at them.
+pictures: check tools
+	rm -f docs/console/*.png
+	PICTURES=docs/console $(BIN)/pytest -m slow tests/console/test_pictures.py
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis site

@@ -17,10 +17,12 @@ FILLED: Mapping[str, tuple[str, ...]] = {
     "/campaigns/{name}": ("/campaigns/spring",),
     "/campaigns/{name}/ask/{action}": ("/campaigns/spring/ask/start", "/campaigns/spring/ask/cancel"),
     "/campaigns/{name}/results": ("/campaigns/spring/results", "/campaigns/spring/results?by=number"),
+    "/campaigns/{name}/ask/{action}": ("/campaigns/spring/ask/cancel",),
     "/templates/{name}": ("/templates/order",),
     "/people/{phone}": ("/people/5511960000000",),
     "/users/{name}": ("/users/ana",),
     "/tokens/{name}": ("/tokens/reports",),
+    "/erased/{pseudonym}": (),  # of a person whom somebody erased: tests/console/test_erasing.py
 }
 
 
