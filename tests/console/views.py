@@ -15,7 +15,6 @@ from campaigns.console.pages.routes import PAGES
 # What stands for the beginning of a route; the longest that fits counts. Several: a page that differs much.
 FILLED: Mapping[str, tuple[str, ...]] = {
     "/campaigns/{name}": ("/campaigns/spring",),
-    "/campaigns/{name}/ask/{action}": ("/campaigns/spring/ask/start", "/campaigns/spring/ask/cancel"),
     "/campaigns/{name}/results": ("/campaigns/spring/results", "/campaigns/spring/results?by=number"),
     "/campaigns/{name}/ask/{action}": ("/campaigns/spring/ask/cancel",),
     "/templates/{name}": ("/templates/order",),
