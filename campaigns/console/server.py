@@ -22,12 +22,14 @@ from campaigns.console.pages.account import NUMBERS, shared_numbers
 from campaigns.console.pages.campaigns import VIEWS, shared_views
 from campaigns.console.pages.launch import PLANS, shared_plans
 from campaigns.console.pages.problem_page import problem_page
+from campaigns.console.pages.results import VIEWS as RESULTS
+from campaigns.console.pages.results import shared_results
 from campaigns.console.pages.routes import PAGES
 from campaigns.console.pages.templates import REVIEWS, shared_reviews
 from campaigns.console.people import any_user
 from campaigns.console.problems import Problem, Refused, problem_of
 from campaigns.console.request_limits import Allowance
-from campaigns.console.result_readings import keep_readings
+from campaigns.console.result_readings import READINGS, keep_readings
 from campaigns.console.security_headers import add_security_headers
 from campaigns.console.settings import console_settings, require_guarded
 from engine.errors import ConfigurationError
@@ -60,6 +62,7 @@ def application(console: Console, table: Iterable[Route] | None = None) -> web.A
     app[NUMBERS] = shared_numbers(console)
     app[REVIEWS] = shared_reviews(console)
     keep_readings(app, console.pool)
+    app[RESULTS] = shared_results(app[READINGS], console.pool)
     app[PLANS] = shared_plans(console)
     app.on_response_prepare.append(add_security_headers)
     for route in routes() if table is None else table:
