@@ -26,12 +26,12 @@ DOCUMENTS = ROOT / "docs"
 PICTURES = DOCUMENTS / "console"
 TARGET = os.environ.get("PICTURES")  # the folder that they are written to
 BYTES_MAX = 3 << 20  # of all pictures: who clones the repository gets them
-HEIGHT_MAX = 2_600  # a list of a hundred rows says no more than its first
+HEIGHT_MAX = 1_600  # a list of a hundred rows says no more than its first
 PHONE = 5511980000000
 GONE = [PHONE + 7 * person for person in range(9)]
 LARGE = 30_000
 # Of these also: narrow, wide, dark.
-MORE = ("campaigns", "campaigns-one", "new-one-message")
+MORE = ("campaigns", "campaigns-one")
 FILLED = {
     "/campaigns/{name}": ("/campaigns/orders",),
     "/campaigns/{name}/ask/{action}": ("/campaigns/spring/ask/cancel",),
