@@ -1,4 +1,4 @@
-"""Recipients of a campaign, the reasons of those who did not get it, and one person."""
+"""Recipients of a campaign, and one person."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from campaigns.preview.recipient import Choice, choose_recipient, read_phone
 from campaigns.preview.test_send import release_tests
 from campaigns.results.phone_history import phone_history
 from campaigns.results.recipient_pages import recipient_page
-from campaigns.results.report import campaign_report
-from engine.core.error_codes import remedy_of
 from engine.core.states import RecipientState
 
 
@@ -31,13 +29,6 @@ async def show_recipients(request: web.Request) -> web.Response:
         asked=asked,
         states=list(RecipientState),
     )
-
-
-async def show_reasons(request: web.Request) -> web.Response:
-    """Reads every recipient with a reason, so it is no part of the live page."""
-    campaign = await named_campaign(request)
-    report = await campaign_report(console_of(request).pool, campaign.campaign_id)
-    return page(request, "reasons.html.j2", campaign=campaign, report=report, remedy_of=remedy_of)
 
 
 async def show_message(request: web.Request) -> web.Response:
