@@ -38,6 +38,13 @@ def form(spec: dict[str, Any], rows: str = f"+{PHONE},Ana,A1\nnot a number,Bo,A2
     return data
 
 
+def audience(name: str, rows: str = f"+{PHONE},Ana,A1\nnot a number,Bo,A2\n") -> aiohttp.FormData:
+    data = aiohttp.FormData()
+    data.add_field("audience", rows and f"phone,name,order\n{rows}", filename=name)
+    return data
+
+
+CORRECTION = {"rows": [{"line": 3, "cells": [f"+{PHONE + 1}", "Bo", "A2"]}]}
 # Method, path as documented, path as asked, what is sent, and the status. In this order: some need what others made.
 CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("GET", "/campaigns", "/campaigns?limit=1", {}, 200),
@@ -52,6 +59,14 @@ CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("POST", "/campaigns", "/campaigns", {"data": form(SPEC)}, 200),
     ("POST", "/campaigns", "/campaigns", {"data": form({**SPEC, "template": "nothing", "name": "other"})}, 422),
     ("POST", "/campaigns", "/campaigns", {"json": SPEC}, 415),
+    ("POST", "/lists", "/lists", {"data": audience("people.csv")}, 201),
+    ("POST", "/lists", "/lists", {"data": audience("people.csv", "")}, 422),
+    ("POST", "/lists/{reference}/check", "/lists/{reference}/check", {"json": {}}, 200),
+    ("POST", "/lists/{reference}/check", "/lists/{reference}/check", {"json": {"phone_column": "mobile"}}, 422),
+    ("POST", "/lists/{reference}/check", "/lists/0/check", {"json": {}}, 404),
+    ("POST", "/lists/{reference}/corrections", "/lists/{reference}/corrections", {"json": CORRECTION}, 200),
+    ("POST", "/lists/{reference}/campaign", "/lists/{reference}/campaign", {"json": {**SPEC, "name": "listed", "dry_run": True}}, 200),
+    ("DELETE", "/lists/{reference}", "/lists/{reference}", {}, 200),
     ("POST", "/campaigns/{name}/test-sends", "/campaigns/spring/test-sends", {"json": {"phones": [f"+{PHONE + 50}"]}, "headers": KEY}, 201),
     ("POST", "/campaigns/{name}/test-sends", "/campaigns/spring/test-sends", {"json": {"phones": [f"+{PHONE}"]}}, 400),
     ("POST", "/campaigns/{name}/clones", "/campaigns/autumn/clones", {"json": {"name": "winter", "changes": {"window": "09:00-20:00"}}}, 200),
@@ -140,8 +155,11 @@ def test_every_operation_has_a_name_of_its_own() -> None:
 
 
 async def test_every_operation_keeps_the_document(manager: Caller) -> None:
+    uploaded = ""
     for method, path, asked, sent, status in CALLS:
-        reply = await manager(method, PREFIX + asked, **sent)
+        reply = await manager(method, PREFIX + asked.replace("{reference}", uploaded), **sent)
+        if status == 201 and path == "/lists":
+            uploaded = reply.body["reference"]
         assert reply.status == status, (method, asked, reply.text)
         if status >= 400:
             assert reply.headers["Content-Type"].startswith(CONTENT_TYPE)
@@ -309,6 +327,25 @@ async def test_every_option_of_a_manifest_is_a_member(manager: Caller, pool: Poo
 async def test_errors_name_the_file_as_its_owner_does(manager: Caller) -> None:
     reply = await manager.post(f"{PREFIX}/campaigns", data=form({**SPEC, "phone_column": "mobile"}))
     assert reply.status == 422 and "people.csv" in reply.text and "uploads" not in reply.text
+
+
+async def test_a_list_is_corrected_and_becomes_a_campaign(
+    manager: Caller, pool: Pool, tmp_path: Path
+) -> None:
+    added = (await manager.post(f"{PREFIX}/lists", data=audience("people.csv"))).body
+    assert added["columns"] == ["phone", "name", "order"]
+    path = f"{PREFIX}/lists/{added['reference']}"
+    found = (await manager.post(f"{path}/check", json={"param": ["name"]})).body["found"]
+    assert (found["good"], [(row["line"], row["cells"]) for row in found["bad_rows"]]) == (
+        1,
+        [(3, ["not a number", "Bo", "A2"])],
+    )
+    await manager.post(f"{path}/corrections", json=CORRECTION)
+    assert (await manager.post(f"{path}/check", json={})).body["found"]["good"] == 2
+    created = await manager.post(f"{path}/campaign", json=SPEC, headers=KEY)
+    assert (created.status, created.body["recipients"]) == (200, 2)
+    assert (await manager.post(f"{path}/campaign", json=SPEC, headers=KEY)).body == created.body
+    assert list((tmp_path / "uploads").iterdir()) == []
 
 
 @pytest.mark.parametrize("content", [b"\x89PNG\r\n", b"%PDF-1.7"])

@@ -13,6 +13,11 @@ from tests.console.conftest import Caller
 # Everything else may be done by whoever may look.
 ONLY_SEND = {
     "POST /api/v1/campaigns",
+    "POST /api/v1/lists",
+    "POST /api/v1/lists/{reference}/check",
+    "POST /api/v1/lists/{reference}/corrections",
+    "POST /api/v1/lists/{reference}/campaign",
+    "DELETE /api/v1/lists/{reference}",
     "POST /api/v1/campaigns/{name}/start",
     "POST /api/v1/campaigns/{name}/pause",
     "POST /api/v1/campaigns/{name}/resume",
@@ -39,6 +44,9 @@ ONLY_SEND = {
     "POST /new",
     "GET /new/{reference}",
     "POST /new/{reference}",
+    "GET /new/{reference}/exclusions",
+    "POST /new/{reference}/exclusions",
+    "POST /new/{reference}/exclusions/remove",
     "GET /new/{reference}/rows",
     "POST /new/{reference}/rows",
     "GET /new/{reference}/rows/download",

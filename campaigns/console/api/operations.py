@@ -12,12 +12,14 @@ from campaigns.console.api import (
     campaigns,
     creation,
     exporting,
+    lists,
     people,
     results,
     shapes,
     steering,
     steering_shapes,
 )
+from campaigns.console.api.create_request import CreateRequest
 from campaigns.console.api.shapes import NoQuery
 from campaigns.console.context import Handler, Route
 from campaigns.console.request_limits import EXPORTS, TEST_SENDS, UPLOADS, Allowance
@@ -60,6 +62,7 @@ class Operation:
 
 
 CAMPAIGN = "/campaigns/{name}"
+LIST = "/lists/{reference}"
 
 
 def _steering(word: str, summary: str, action: campaigns.Steer) -> Operation:
@@ -77,6 +80,24 @@ OPERATIONS = (
         shapes.Created, request=shapes.CreateUpload, request_type="multipart/form-data",
         takes_key=True, allowance=UPLOADS,
     ),
+    Operation(
+        "POST", "/lists", SEND, "Upload a list, to check and correct it first", lists.add,
+        shapes.UploadedList, request=shapes.ListUpload, request_type="multipart/form-data", status=201,
+        allowance=UPLOADS,
+    ),
+    Operation(
+        "POST", f"{LIST}/check", SEND, "Check its rows; waits some seconds", lists.check, shapes.CheckedList,
+        request=shapes.ListCheckRequest,
+    ),
+    Operation(
+        "POST", f"{LIST}/corrections", SEND, "Correct rows; the file stays as it is", lists.correct,
+        shapes.CorrectedCount, request=shapes.CorrectionsRequest,
+    ),
+    Operation(
+        "POST", f"{LIST}/campaign", SEND, "Create a campaign from it", lists.create, shapes.Created,
+        request=CreateRequest, takes_key=True,
+    ),
+    Operation("DELETE", LIST, SEND, "Give it up", lists.remove, shapes.RemovedList),
     Operation("GET", CAMPAIGN, LOOK, "How far a campaign is", campaigns.show_campaign, shapes.Status),
     Operation(
         "GET", f"{CAMPAIGN}/progress", LOOK, "The same as a stream of events named progress",
