@@ -120,7 +120,7 @@ async def test_the_replies_of_a_person_are_found_by_the_person(pool: Pool, campa
     )
     await pool.execute("ANALYZE incoming_messages")
     plan = await pool.fetch(
-        "EXPLAIN SELECT EXISTS (SELECT FROM replies_to(n, 'w', now() - interval '1 day')) FROM generate_series(1, 100::bigint) AS n"
+        "EXPLAIN SELECT EXISTS (SELECT FROM replies_to(phone, wamid, attempted_at)) FROM recipient_states"
     )
     text = "\n".join(row[0] for row in plan)
     assert "incoming_messages_sender" in text and "incoming_messages_sent " not in text, text
