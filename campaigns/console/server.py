@@ -18,12 +18,14 @@ from campaigns.console.context import CONSOLE, Console, Handler, Route, caller_o
 from campaigns.console.forms import check_form
 from campaigns.console.live import CampaignWatch
 from campaigns.console.observing import observe, route_of, serving_metrics
+from campaigns.console.pages.account import NUMBERS, shared_numbers
 from campaigns.console.pages.campaigns import VIEWS, shared_views
 from campaigns.console.pages.launch import PLANS, shared_plans
 from campaigns.console.pages.problem_page import problem_page
 from campaigns.console.pages.results import VIEWS as RESULTS
 from campaigns.console.pages.results import shared_results
 from campaigns.console.pages.routes import PAGES
+from campaigns.console.pages.templates import REVIEWS, shared_reviews
 from campaigns.console.people import any_user
 from campaigns.console.problems import Problem, Refused, problem_of
 from campaigns.console.request_limits import Allowance
@@ -57,6 +59,8 @@ def application(console: Console, table: Iterable[Route] | None = None) -> web.A
     app = web.Application(client_max_size=BODY_BYTES_MAX, middlewares=[observe, _answer_problems])
     app[CONSOLE] = console
     app[VIEWS] = shared_views(console)
+    app[NUMBERS] = shared_numbers(console)
+    app[REVIEWS] = shared_reviews(console)
     keep_readings(app, console.pool)
     app[RESULTS] = shared_results(app[READINGS], console.pool)
     app[PLANS] = shared_plans(console)
@@ -153,6 +157,7 @@ async def running_console(
             yield _url_of(runner, host)
     finally:
         stop.set()
+        await console.imports.close()
         await console.jobs.close()
         await console.checks.close()
         await runner.cleanup()

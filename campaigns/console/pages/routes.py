@@ -1,11 +1,13 @@
 """The addresses of the pages, and the role that each needs."""
 
+from campaigns.console.api import account as interface_account
 from campaigns.console.api import exporting
 from campaigns.console.context import Route
 from campaigns.console.pages import (
     account,
     campaigns,
     changing,
+    erasing,
     exports,
     launch,
     new_exclusions,
@@ -13,6 +15,7 @@ from campaigns.console.pages import (
     new_message,
     new_rows,
     new_sending,
+    people,
     reasons,
     recipients,
     replies,
@@ -20,8 +23,10 @@ from campaigns.console.pages import (
     signing,
     static,
     steering,
+    suppression_import,
+    templates,
 )
-from campaigns.console.request_limits import EXPORTS, TEST_SENDS, UPLOADS
+from campaigns.console.request_limits import EXPORTS, SERVICE_CALLS, TEST_SENDS, UPLOADS
 from campaigns.console.roles import Role
 
 LOOK, SEND, MANAGE = Role.LOOK, Role.SEND, Role.MANAGE
@@ -83,15 +88,42 @@ PAGES = (
     Route("POST", "/new/{reference}/sending", SEND, new_sending.create),
     Route("GET", "/people", LOOK, recipients.find_person),
     Route("GET", "/people/{phone}", LOOK, recipients.show_person),
+    Route("GET", "/people/{phone}/erase", MANAGE, erasing.ask),
+    Route("POST", "/people/{phone}/erase", MANAGE, erasing.erase),
+    Route("GET", "/erased/{pseudonym}", MANAGE, erasing.show_receipt),
     Route("GET", "/numbers", LOOK, account.show_numbers),
+    Route("GET", "/live/numbers", LOOK, account.stream_numbers),
+    Route("POST", "/numbers/sync", SEND, account.sync, SERVICE_CALLS),
     Route("POST", "/numbers/{number}/resume", SEND, account.resume),
     Route("POST", "/numbers/{number}/limit", MANAGE, account.limit),
-    Route("GET", "/templates", LOOK, account.show_templates),
-    Route("GET", "/templates/{name}", LOOK, account.show_template),
+    Route("GET", "/templates", LOOK, templates.show_templates),
+    Route("POST", "/templates/sync", SEND, templates.sync, SERVICE_CALLS),
+    Route("GET", "/new-template", SEND, templates.show_new),
+    Route("POST", "/new-template", SEND, templates.create, SERVICE_CALLS),
+    Route("POST", "/new-template/preview", SEND, templates.preview),
+    Route("GET", "/templates/{name}", LOOK, templates.show_template),
+    Route("GET", "/live/templates/{name}", LOOK, templates.stream_template),
     Route("GET", "/suppression", LOOK, account.show_suppression),
     Route("POST", "/suppression", SEND, account.suppress),
+    Route("GET", "/suppression/export", LOOK, interface_account.export_suppressions, EXPORTS),
+    Route("POST", "/suppression/import", SEND, suppression_import.upload, UPLOADS),
+    Route("GET", "/suppression/import/{reference}", SEND, suppression_import.show),
+    Route("POST", "/suppression/import/{reference}", SEND, suppression_import.begin),
+    Route("GET", "/live/suppression/import/{reference}", SEND, suppression_import.stream),
+    Route("GET", "/suppression/import/{reference}/rejects", SEND, suppression_import.rejects),
     Route("POST", "/suppression/remove", MANAGE, account.unsuppress),
     Route("GET", "/audit", LOOK, account.show_audit),
+    Route("GET", "/users", MANAGE, people.show_users),
+    Route("POST", "/users", MANAGE, people.add),
+    Route("GET", "/users/{name}", MANAGE, people.show_user),
+    Route("POST", "/users/{name}", MANAGE, people.change),
+    Route("POST", "/users/{name}/sign-out", MANAGE, people.sign_out),
+    Route("GET", "/users/{name}/remove", MANAGE, people.ask_remove),
+    Route("POST", "/users/{name}/remove", MANAGE, people.remove),
+    Route("GET", "/tokens", MANAGE, people.show_tokens),
+    Route("POST", "/tokens", MANAGE, people.make_token),
+    Route("GET", "/tokens/{name}/remove", MANAGE, people.ask_remove_token),
+    Route("POST", "/tokens/{name}/remove", MANAGE, people.remove_token_named),
     Route("GET", "/sign-in", None, signing.show_sign_in),
     Route("POST", "/sign-in", None, signing.enter),
     Route("POST", "/sign-out", LOOK, signing.leave),

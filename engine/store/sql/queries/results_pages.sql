@@ -61,6 +61,10 @@ FROM (
 WHERE ($3::text IS NULL OR state = $3) AND ($4::integer IS NULL OR code = $4)
 ORDER BY seq LIMIT $5;
 
+-- name: receipt
+-- What the erasing of a person noted, by the pseudonym. The latest, if it was done again.
+SELECT detail FROM audit WHERE action = 'person-forget' AND detail ->> 'pseudonym' = $1 ORDER BY audit_id DESC LIMIT 1;
+
 -- name: audits
 -- Newest first, below the id $1.
 SELECT audit_id, at, actor, action, audit.campaign_id, campaigns.name AS campaign, detail
