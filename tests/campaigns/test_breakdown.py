@@ -110,3 +110,17 @@ async def test_answers_are_listed_in_the_order_of_the_audience(pool: Pool, campa
 
 def test_a_line_of_nobody_has_no_times() -> None:
     assert Line("x").as_json(By.NUMBER, None)["delivery_s"] is None
+
+
+async def test_the_replies_of_a_person_are_found_by_the_person(pool: Pool, campaign_id: int) -> None:
+    """Not among the messages of everybody in a week: a report asks for each recipient."""
+    await pool.execute(
+        "INSERT INTO incoming_messages (wamid, sender, type, sent_at, body)"
+        " SELECT 'm' || n, (4915000000 + n)::text, 'text', now() - n * interval '1 s', '{}' FROM generate_series(1, 2000) AS n"
+    )
+    await pool.execute("ANALYZE incoming_messages")
+    plan = await pool.fetch(
+        "EXPLAIN SELECT EXISTS (SELECT FROM replies_to(phone, wamid, attempted_at)) FROM recipient_states"
+    )
+    text = "\n".join(row[0] for row in plan)
+    assert "incoming_messages_sender" in text and "incoming_messages_sent " not in text, text
