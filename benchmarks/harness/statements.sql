@@ -27,7 +27,7 @@ SELECT sum(hashtextextended(phone::text || variables::text, 0)::numeric)::text F
 -- name: insert_campaign
 INSERT INTO campaigns (name, content_hash, options, state, template, phone_number_ids, audience_rows, recipients,
                        planned_at)
-VALUES ('bench', '', '{}', 'running', $1, $2, $3, $3, now())
+VALUES ($4, '', '{}', 'running', $1, $2, $3, $3, now())
 RETURNING campaign_id;
 
 -- name: back_to_draft

@@ -16,7 +16,7 @@ from campaigns.console.api.operations import OPERATIONS, PREFIX
 from campaigns.console.context import CONSOLE, Console, Handler, Route, console_of, set_caller
 from campaigns.console.forms import check_form
 from campaigns.console.live import CampaignWatch
-from campaigns.console.pages.campaigns import VIEWS, shared_views
+from campaigns.console.pages.campaigns import LISTS, VIEWS, shared_lists, shared_views
 from campaigns.console.pages.problem_page import problem_page
 from campaigns.console.pages.routes import PAGES
 from campaigns.console.people import any_user
@@ -49,6 +49,7 @@ def application(console: Console, table: Iterable[Route] | None = None) -> web.A
     app = web.Application(client_max_size=BODY_BYTES_MAX, middlewares=[_answer_problems])
     app[CONSOLE] = console
     app[VIEWS] = shared_views(console)
+    app[LISTS] = shared_lists(console)
     app.on_response_prepare.append(add_security_headers)
     for route in routes() if table is None else table:
         # GET without HEAD: a stream has no head.

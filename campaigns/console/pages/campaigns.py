@@ -29,6 +29,7 @@ from engine.core.states import CampaignEvent, CampaignState, RecipientState, all
 from engine.errors import NotFound
 
 VIEWS: web.AppKey[SharedReadings[str]] = web.AppKey("views", SharedReadings)
+LISTS: web.AppKey[SharedReadings[str]] = web.AppKey("lists", SharedReadings)
 PAGE_ROWS = 25
 STEERING = {"start": start_named, "pause": pause_named, "resume": resume_named, "cancel": cancel_named}
 EVENTS = (CampaignEvent.START, CampaignEvent.PAUSE, CampaignEvent.RESUME, CampaignEvent.CANCEL)
@@ -40,7 +41,8 @@ async def home(_: web.Request) -> web.Response:
 
 
 async def show_all(request: web.Request) -> web.Response:
-    found, asked = await _page_of(request)
+    asked = query_of(request, CampaignsQuery)
+    found = await _page_of(console_of(request), asked)
     return page(
         request,
         "campaigns.html.j2",
@@ -52,23 +54,31 @@ async def show_all(request: web.Request) -> web.Response:
 
 
 async def stream_all(request: web.Request) -> web.StreamResponse:
-    texts = texts_for(request)
+    key = f"{texts_for(request).code} {query_of(request, CampaignsQuery).model_dump_json()}"
 
     async def read() -> str:
-        found, _ = await _page_of(request)
-        return render("campaigns_live.html.j2", texts, **_list_values(found))
+        return await request.app[LISTS].get(key)
 
     return await stream_events(request, "view", read)
 
 
-async def _page_of(request: web.Request) -> tuple[CampaignPage, CampaignsQuery]:
-    asked = query_of(request, CampaignsQuery)
+def shared_lists(console: Console) -> SharedReadings[str]:
+    """The live parts of lists by language and query: read and rendered once a second, however many look."""
+
+    async def read(key: str) -> str:
+        code, _, query = key.partition(" ")
+        found = await _page_of(console, CampaignsQuery.model_validate_json(query))
+        return render("campaigns_live.html.j2", texts_of(code), **_list_values(found))
+
+    return SharedReadings(read)
+
+
+async def _page_of(console: Console, asked: CampaignsQuery) -> CampaignPage:
     states = [] if asked.state is None else [asked.state]
-    async with console_of(request).pool.acquire() as connection:
-        found = await campaign_page(
+    async with console.pool.acquire() as connection:
+        return await campaign_page(
             connection, before=asked.before, states=states, limit=PAGE_ROWS, tests=asked.tests
         )
-    return found, asked
 
 
 def _list_values(found: CampaignPage) -> dict[str, Any]:
