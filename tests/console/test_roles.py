@@ -28,6 +28,10 @@ ONLY_SEND = {
     "POST /new",
     "GET /new/{reference}",
     "POST /new/{reference}",
+    "GET /new/{reference}/message",
+    "POST /new/{reference}/message",
+    "GET /new/{reference}/sending",
+    "POST /new/{reference}/sending",
     "POST /numbers/{number}/resume",
     "POST /suppression",
 }

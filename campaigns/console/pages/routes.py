@@ -2,7 +2,16 @@
 
 from campaigns.console.api import campaigns as interface
 from campaigns.console.context import Route
-from campaigns.console.pages import account, campaigns, new_campaign, recipients, signing, static
+from campaigns.console.pages import (
+    account,
+    campaigns,
+    new_list,
+    new_message,
+    new_sending,
+    recipients,
+    signing,
+    static,
+)
 from campaigns.console.roles import Role
 
 LOOK, SEND, MANAGE = Role.LOOK, Role.SEND, Role.MANAGE
@@ -20,10 +29,14 @@ PAGES = (
     Route("GET", "/campaigns/{name}/message", LOOK, recipients.show_message),
     Route("GET", "/campaigns/{name}/export", LOOK, interface.export),
     Route("POST", "/campaigns/{name}/test", SEND, recipients.send_test),
-    Route("GET", "/new", SEND, new_campaign.show_upload),
-    Route("POST", "/new", SEND, new_campaign.upload),
-    Route("GET", "/new/{reference}", SEND, new_campaign.show_form),
-    Route("POST", "/new/{reference}", SEND, new_campaign.create),
+    Route("GET", "/new", SEND, new_list.show_upload),
+    Route("POST", "/new", SEND, new_list.upload),
+    Route("GET", "/new/{reference}", SEND, new_list.show_list),
+    Route("POST", "/new/{reference}", SEND, new_list.save_list),
+    Route("GET", "/new/{reference}/message", SEND, new_message.show_message),
+    Route("POST", "/new/{reference}/message", SEND, new_message.save_message),
+    Route("GET", "/new/{reference}/sending", SEND, new_sending.show_sending),
+    Route("POST", "/new/{reference}/sending", SEND, new_sending.create),
     Route("GET", "/people", LOOK, recipients.find_person),
     Route("GET", "/people/{phone}", LOOK, recipients.show_person),
     Route("GET", "/numbers", LOOK, account.show_numbers),
