@@ -94,6 +94,6 @@ async def plan_campaign(
     for begin in range(0, len(ids), _RANGES_PER_STATEMENT):
         part = slice(begin, begin + _RANGES_PER_STATEMENT)
         await connection.execute(
-            SQL["insert_recipients"], ids[part], sizes[part], FIRST_PHONE + begin * size, size
+            SQL["insert_recipients"], ids[part], sizes[part], FIRST_PHONE, size, begin * size
         )
     return campaign_id

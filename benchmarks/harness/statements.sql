@@ -60,7 +60,7 @@ FROM unnest($1::bigint[], $2::integer[]) AS r (id, last_seq);
 
 -- name: insert_recipients
 INSERT INTO recipients (range_id, seq, phone, variables, line)
-SELECT id, seq, $3 + (n - 1) * $4 + seq, ARRAY['Ana', 'A-' || seq], (n - 1) * $4 + seq
+SELECT id, seq, $3::bigint + $5::bigint + (n - 1) * $4 + seq, ARRAY['Ana', 'A-' || seq], $5 + (n - 1) * $4 + seq
 FROM unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS r (id, last_seq, n), generate_series(1, last_seq) AS seq;
 
 -- name: claim_all

@@ -1,4 +1,4 @@
-"""Every address of the console that shows something, made from its routes, so that no new view is forgotten."""
+"""Every address of the console that shows something, from its routes, so that no new view is forgotten."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def views(examples: Mapping[str, str]) -> list[View]:
     """All views. `examples`: what stands after a word of a path (`campaigns`: a name), and `row`, `after`,
     `phone` of queries. BenchmarkFailed if a route needs one that is not there.
     """
-    found = (route.path for route in routes() if route.method == "GET" and not route.path.startswith(_NO_VIEWS))
+    found = (
+        route.path for route in routes() if route.method == "GET" and not route.path.startswith(_NO_VIEWS)
+    )
     return [view for path in dict.fromkeys(found) for view in _of_route(path, examples)]
 
 
