@@ -18,21 +18,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from campaigns.cli.create import campaign_spec
-from campaigns.cli.task_runner import uploads_with
 from campaigns.life import control
 from campaigns.life.actor import actor
 from campaigns.life.control import Campaign, CampaignChange, find_campaign, require_planned
 from campaigns.life.delete import DeletedCampaign, delete_campaign
 from campaigns.life.run import RunResult, run_campaign
+from campaigns.manifest.campaign import campaign_spec
+from campaigns.manifest.derived import cloned, edit_campaign, edited
 from campaigns.manifest.file import read_manifest
-from campaigns.manifest.values import in_words_of_keys, needs_audience, of_clone, of_edit
-from campaigns.planning.amend import amend_campaign
+from campaigns.manifest.values import in_words_of_keys
 from campaigns.planning.change import ChangeRefused
 from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
+from campaigns.planning.header_uploads import uploads_with
 from campaigns.planning.spec import CampaignSpec
-from campaigns.planning.stored import stored_options
 from campaigns.results.export import EVERYBODY, ExportFilter, export_columns, export_rows, require_kept
 from campaigns.results.report import Report, campaign_report
 from campaigns.results.status import CampaignStatus, campaign_status
@@ -101,20 +100,21 @@ class Drumbeat:
         self, name: str, new: str, *, unset: Iterable[str] = (), dry_run: bool = False, **changes: Any
     ) -> CreatedCampaign:
         """As `campaign clone`. `changes` and `unset` are keys of a manifest."""
-        stored = await stored_options(self.pool, name)
-        values = of_clone(stored.values, new, changes, unset, campaign_spec)
-        return await self.create(campaign_spec(**values), dry_run=dry_run)
+        return await self.create(await cloned(self.pool, name, new, changes, unset), dry_run=dry_run)
 
     async def edit(
         self, name: str, *, unset: Iterable[str] = (), dry_run: bool = False, **changes: Any
     ) -> CreatedCampaign:
         """As `campaign edit`. `changes` and `unset` are keys of a manifest."""
-        stored = await stored_options(self.pool, name)
-        spec = campaign_spec(**of_edit(stored.values, changes, unset, campaign_spec))
-        amended = None
-        if not needs_audience(changes, unset):
-            amended = await amend_campaign(self.url, spec, change_by=actor(), dry_run=dry_run)
-        return amended or await self._create(spec, dry_run=dry_run, change_by=actor())
+        return await edit_campaign(
+            self.url,
+            await edited(self.pool, name, changes, unset),
+            {*changes, *unset},
+            change_by=actor(),
+            disk=self.settings.disk(),
+            dry_run=dry_run,
+            open_uploads=uploads_with(self.settings),
+        )
 
     async def delete(self, name: str) -> DeletedCampaign:
         """As `campaign delete`, without a question."""

@@ -13,8 +13,8 @@ from typing import Any, get_args
 from typer import Context
 from typer.main import get_group
 
-from campaigns.cli.create import campaign_spec
 from campaigns.cli.main import app
+from campaigns.manifest.campaign import campaign_spec
 from campaigns.manifest.options import CampaignOption, options_of
 from campaigns.planning.change_rules import CHANGEABLE
 from engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, ErrorCode

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from campaigns.cli.changes_text import print_refusal
-from campaigns.cli.create import campaign_spec, create_and_show
+from campaigns.cli.create import create_and_show
 from campaigns.cli.options import DryRun, Json, Quiet
 from campaigns.life.actor import actor
+from campaigns.manifest.campaign import campaign_spec
 from campaigns.manifest.command import takes_options
 from campaigns.manifest.file import read_manifest
 from campaigns.manifest.values import by_key, in_words_of_keys

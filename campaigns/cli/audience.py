@@ -11,11 +11,12 @@ from campaigns.audience.inspection import Inspection, inspect_audience
 from campaigns.audience.opening import ReadOptions
 from campaigns.audience.reject_file import default_rejects_path
 from campaigns.audience.row_check import RowRules
-from campaigns.cli.audience_options import FORMS, AsMobile, Defaults, FileFormat, Maps, Sheet, pairs
-from campaigns.cli.options import Json, Output, PhoneColumn, Quiet, Region, rejects_option
+from campaigns.cli.options import Json, Output, Quiet
 from campaigns.cli.output import opened, writing
 from campaigns.cli.planning_progress import GUESS, planning_shown
 from campaigns.cli.printing import note, print_json
+from campaigns.manifest.audience_options import FORMS, AsMobile, Defaults, FileFormat, Maps, Sheet, pairs
+from campaigns.manifest.common_options import PhoneColumn, Region, rejects_option
 from campaigns.output_file import require_other_file
 from campaigns.pluralise import pluralise
 from engine.core.sanitise import sanitise

@@ -1,5 +1,6 @@
 """`drumbeat campaign clone`, `edit` and `delete`: campaigns made from others, changed and removed."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -7,19 +8,23 @@ import typer
 
 from campaigns.cli.changes_text import print_refusal
 from campaigns.cli.confirmation import confirm
-from campaigns.cli.create import campaign_spec, create_and_show, show_created
+from campaigns.cli.create import create_and_show, show_created
 from campaigns.cli.database_errors import database_blamed
-from campaigns.cli.options import CampaignName, DryRun, Json, NewName, Quiet, Yes
+from campaigns.cli.options import CampaignName, DryRun, Json, Quiet, Yes
+from campaigns.cli.planning_progress import planning_shown
 from campaigns.cli.printing import print_json
 from campaigns.cli.task_runner import ready_database, run_loop, with_connection
 from campaigns.life.actor import actor
 from campaigns.life.delete import delete_campaign
+from campaigns.manifest.campaign import campaign_spec
 from campaigns.manifest.command import takes_options
-from campaigns.manifest.values import by_key, needs_audience, of_clone, of_edit
-from campaigns.planning.amend import amend_campaign
+from campaigns.manifest.common_options import NewName
+from campaigns.manifest.derived import cloned, edit_campaign, edited
+from campaigns.manifest.values import by_key
 from campaigns.planning.change import ChangeRefused
+from campaigns.planning.created import CreatedCampaign
+from campaigns.planning.header_uploads import uploads_with
 from campaigns.planning.spec import CampaignSpec
-from campaigns.planning.stored import stored_options
 from campaigns.pluralise import pluralise
 from engine.process.settings import load_settings
 
@@ -47,10 +52,9 @@ def clone(
 
     The audience is read anew, from where NAME's was read. The external id is not copied.
     """
-    stored = with_connection(lambda connection: stored_options(connection, name))
     changes = by_key(campaign_spec, options)
-    values = of_clone(stored.values, new, changes, unset or (), campaign_spec)
-    create_and_show(campaign_spec(**values), dry_run=dry_run, json=json, quiet=quiet)
+    spec = with_connection(lambda connection: cloned(connection, name, new, changes, unset or ()))
+    create_and_show(spec, dry_run=dry_run, json=json, quiet=quiet)
 
 
 @app.command()
@@ -69,27 +73,33 @@ def edit(
     A campaign that runs can change its expiry, its window and its --max-failed; its senders follow within a
     second. Everything else is refused with 78.
     """
-    stored = with_connection(lambda connection: stored_options(connection, name))
     changes = by_key(campaign_spec, options)
-    values = of_edit(stored.values, changes, unset or (), campaign_spec)
-    spec = campaign_spec(**values)
+    spec = with_connection(lambda connection: edited(connection, name, changes, unset or ()))
     try:
-        same_audience = not needs_audience(changes, unset or ())
-        if not (same_audience and _amended(spec, dry_run=dry_run, json=json)):
-            create_and_show(spec, dry_run=dry_run, json=json, quiet=quiet, change_by=actor())
+        created = _edited(spec, {*changes, *(unset or ())}, dry_run=dry_run, quiet=quiet)
     except ChangeRefused as refusal:
         print_refusal(refusal, json=json)
         raise
+    show_created(created, json=json)
 
 
-def _amended(spec: CampaignSpec, *, dry_run: bool, json: bool) -> bool:
-    """Whether the change needed no new plan, and was made."""
-    url = ready_database(load_settings())
-    with database_blamed(url):
-        changed = run_loop(amend_campaign(url, spec, change_by=actor(), dry_run=dry_run))
-    if changed is not None:
-        show_created(changed, json=json)
-    return changed is not None
+def _edited(spec: CampaignSpec, changed: Iterable[str], *, dry_run: bool, quiet: bool) -> CreatedCampaign:
+    spec.checked_guards()  # reports wrong options before a database is started
+    settings = load_settings()
+    url = ready_database(settings)
+    with planning_shown(quiet=quiet) as progress, database_blamed(url):
+        return run_loop(
+            edit_campaign(
+                url,
+                spec,
+                changed,
+                progress,
+                change_by=actor(),
+                disk=settings.disk(),
+                dry_run=dry_run,
+                open_uploads=uploads_with(settings),
+            )
+        )
 
 
 @app.command()

@@ -1,11 +1,10 @@
 """Options that several commands share."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-NewName = Annotated[str, typer.Argument(help="Name of the new campaign.")]
 CampaignName = Annotated[
     str, typer.Argument(help="The campaign's name, or external:KEY with its external id.")
 ]
@@ -14,26 +13,12 @@ Quiet = Annotated[
     bool, typer.Option("--quiet", help="Print results only: no progress, and no log events below a warning.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
-MaxFailed = Annotated[
-    str | None, typer.Option(help="Exit with 3 if more recipients fail than this.", metavar="N|N%")
-]
-PhoneColumn = Annotated[str, typer.Option(help="Column that holds the phone numbers.")]
 Output = Annotated[Path | None, typer.Option(help="File to write to. Default: stdout.", metavar="FILE")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 PhoneNumberId = Annotated[str, typer.Argument(metavar="PNID", help="The phone number ID.")]
-Region = Annotated[
-    str | None, typer.Option(help="Country of phone numbers without a country code, such as BR.")
-]
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
 Port = Annotated[int, typer.Option(help="Port to listen on; 0 picks a free one.", min=0, max=65535)]
 MetricsHost = Annotated[
     str | None, typer.Option(help="Address to serve metrics on. Default: 127.0.0.1.", metavar="HOST")
 ]
 Seed = Annotated[int, typer.Option(help="Seed for all random choices.")]
-
-
-def rejects_option(kind: str) -> Any:
-    """`--rejects` for a command whose lists are named `people.KIND.csv` by default."""
-    return typer.Option(
-        help=f"File that lists the bad rows. Default: people.{kind}.csv for people.csv.", metavar="FILE"
-    )

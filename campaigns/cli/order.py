@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from campaigns.cli.options import CampaignName, Json
-from campaigns.cli.order_options import Share
 from campaigns.cli.printing import print_json
 from campaigns.cli.status_text import order_text
 from campaigns.cli.task_runner import with_connection
 from campaigns.life.actor import actor
 from campaigns.life.order import set_order
+from campaigns.manifest.order_options import Share
 from campaigns.planning.order_options import check_share, read_priority
 from engine.errors import UsageError
 

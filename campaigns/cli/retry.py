@@ -5,19 +5,18 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.create import ExpiresAt, StartAt, campaign_spec, show_created
+from campaigns.cli.create import show_created
 from campaigns.cli.database_errors import database_blamed
-from campaigns.cli.options import CampaignName, DryRun, Json, Quiet, rejects_option
+from campaigns.cli.options import CampaignName, DryRun, Json, Quiet
 from campaigns.cli.planning_progress import planning_shown
-from campaigns.cli.task_runner import ready_database, run_loop, uploads_with, with_connection
-from campaigns.life.control import find_campaign, require_planned
-from campaigns.manifest.values import of_edit
+from campaigns.cli.task_runner import ready_database, run_loop, with_connection
+from campaigns.manifest.campaign import ExpiresAt, StartAt
+from campaigns.manifest.common_options import rejects_option
+from campaigns.manifest.derived import retried
+from campaigns.planning.header_uploads import uploads_with
 from campaigns.planning.retry import RetryOptions, plan_retry
-from campaigns.planning.spec import CampaignSpec
-from campaigns.planning.stored import stored_values
 from engine.errors import UsageError
 from engine.process.settings import load_settings
-from engine.store.database import Connection
 
 app = typer.Typer(add_completion=False)
 
@@ -52,7 +51,7 @@ def retry(
         raise UsageError("say whom to send to again", remedy="add --failed")
     given = RetryOptions(tuple(code or ()), new_name, start_at, expires_at, rejects)
     settings = load_settings()
-    original = with_connection(lambda connection: _original(connection, name))
+    original = with_connection(lambda connection: retried(connection, name))
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
         created = run_loop(
@@ -68,11 +67,3 @@ def retry(
             )
         )
     show_created(created, json=json)
-
-
-async def _original(connection: Connection, name: str) -> CampaignSpec | None:
-    """The options of the campaign; None if they are not stored as they were given."""
-    campaign = await find_campaign(connection, name)
-    require_planned(campaign)
-    values = await stored_values(connection, campaign.campaign_id)
-    return campaign_spec(**of_edit(values, {}, (), campaign_spec)) if values else None

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.options import CampaignName, DryRun, Json, MaxFailed, MetricsHost, Quiet
+from campaigns.cli.options import CampaignName, DryRun, Json, MetricsHost, Quiet
 from campaigns.cli.printing import note, print_json
 from campaigns.cli.run_progress import view_for, watched
 from campaigns.cli.signals import stop_on_signals
@@ -15,6 +15,7 @@ from campaigns.command_text import command_text
 from campaigns.duration import duration
 from campaigns.life.control import Campaign, find_campaign
 from campaigns.life.run import RunResult, run_campaign
+from campaigns.manifest.common_options import MaxFailed
 from campaigns.planning.schedule import check_max_failed, read_moment
 from campaigns.pluralise import pluralise
 from campaigns.preview.days import days_needed

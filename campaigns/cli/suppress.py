@@ -10,11 +10,12 @@ import typer
 
 from campaigns.audience.spreadsheet import safe_cell
 from campaigns.cli import suppress_words
-from campaigns.cli.options import Json, PhoneColumn, Region, rejects_option
+from campaigns.cli.options import Json
 from campaigns.cli.planning_progress import planning_shown
 from campaigns.cli.printing import print_json
 from campaigns.cli.task_runner import with_connection
 from campaigns.life.actor import actor
+from campaigns.manifest.common_options import PhoneColumn, Region, rejects_option
 from campaigns.pluralise import pluralise
 from campaigns.suppression import (
     ADDED_BY_HAND,

@@ -18,10 +18,7 @@ from engine.store.database import Connection, Pool, open_pool, report_loop_error
 from engine.store.installation import identify
 
 if TYPE_CHECKING:  # most commands use only the database
-    from contextlib import AbstractAsyncContextManager
-
     from engine.api.service import Service
-    from engine.sending.header_file_uploads import OpenUploads, UploadFile
 
 Result = TypeVar("Result")
 
@@ -94,19 +91,6 @@ def with_client(task: Callable[[Service], Awaitable[Result]]) -> Result:
             return await task(client)
 
     return uvloop.run(main())
-
-
-def uploads_with(settings: Settings) -> OpenUploads:
-    """Connects to the service for uploads, only if there is one. ConfigurationError then, if its settings are
-    incomplete.
-    """
-
-    def open_uploads() -> AbstractAsyncContextManager[UploadFile]:
-        from engine.api.service import uploading  # imports aiohttp, a third of a command's start
-
-        return uploading(settings.service())
-
-    return open_uploads
 
 
 def with_service(task: Callable[[Pool, Service, str], Awaitable[Result]]) -> Result:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
+import time
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -15,7 +16,9 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from campaigns.console.people import any_user, find_token, find_user, open_session
+from campaigns.console.people import any_user, digest, find_token, find_user, open_session
+from campaigns.console.problems import Refused
+from campaigns.console.request_limits import TOKEN_FAILURES, Buckets
 from campaigns.console.roles import Role, permits
 from campaigns.console.settings import ConsoleSettings
 from campaigns.life.actor import actor
@@ -64,6 +67,8 @@ class Doorkeeper:
         self._pool = pool
         self._settings = settings
         self._key = secrets.token_bytes(32)
+        self._wrong_tokens = Buckets()
+        self._known: set[bytes] = set()  # hashes of tokens that were right: no more than there are tokens
 
     @property
     def cookie(self) -> str:
@@ -73,14 +78,34 @@ class Doorkeeper:
         """Who asks; None if nobody is known. `used`: by a person now, which keeps a session open."""
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            found = await find_token(self._pool, secret.strip())
-            return None if found is None else Caller(f"token {found[0]}", found[1], Via.TOKEN)
+            return await self._of_token(request, secret.strip())
         if self._settings.user_header is not None and self._settings.is_proxy(request.remote):
             return await self._of_proxy(request)
         if cookie := request.cookies.get(self.cookie):
             session = await open_session(self._pool, cookie, used=used)
             return None if session is None else Caller(session.name, session.role, Via.SESSION, cookie)
-        return await self._of_machine()
+        return await self._of_machine(request)
+
+    async def _of_token(self, request: web.Request, secret: str) -> Caller | None:
+        """Refused for a while after many wrong tokens of an address. One that was right before is not slowed
+        down: many programs may share an address with one whose token is old.
+        """
+        address = {self.address_of(request): TOKEN_FAILURES}
+        hashed, now_s = digest(secret), time.monotonic()
+        if hashed not in self._known and (wait_s := self._wrong_tokens.wait_s(address, now_s)):
+            raise Refused(429, "too_many_requests", wait_s=wait_s)
+        found = await find_token(self._pool, secret)
+        if found is None:
+            self._known.discard(hashed)
+            return None
+        if hashed not in self._known:
+            self._known.add(hashed)
+            self._wrong_tokens.give_back(address, now_s)
+        return Caller(f"token {found[0]}", found[1], Via.TOKEN)
+
+    def address_of(self, request: web.Request) -> str:
+        """Of who asks, behind our proxies."""
+        return self._settings.address_of(request.remote, request.headers.get("X-Forwarded-For", ""))
 
     async def _of_proxy(self, request: web.Request) -> Caller | None:
         assert self._settings.user_header is not None
@@ -88,9 +113,12 @@ class Doorkeeper:
         role = await find_user(self._pool, name) if name else None
         return None if role is None else Caller(name, role, Via.PROXY)
 
-    async def _of_machine(self) -> Caller | None:
-        """Without users the console listens on this machine alone, whose users can read the database."""
-        if self._settings.user_header is not None or await any_user(self._pool):
+    async def _of_machine(self, request: web.Request) -> Caller | None:
+        """Without users the console serves this machine alone, whose users can read the database. The last
+        user may be removed while it listens on other addresses, or behind a proxy of this machine.
+        """
+        is_here = self._settings.is_this_machine(request.host, request.remote)
+        if self._settings.user_header is not None or not is_here or await any_user(self._pool):
             return None
         return Caller(actor(), Role.MANAGE, Via.MACHINE)
 

@@ -11,6 +11,7 @@ from aiohttp import web
 from campaigns.console.access import Caller, Doorkeeper
 from campaigns.console.live import CampaignWatch
 from campaigns.console.open_streams import OpenStreams
+from campaigns.console.request_limits import Allowance, RequestLimits
 from campaigns.console.roles import Role
 from campaigns.console.settings import ConsoleSettings
 from campaigns.console.sign_in_limit import SignInLimit
@@ -33,16 +34,18 @@ class Console:
     stop: asyncio.Event
     streams: OpenStreams = field(default_factory=OpenStreams)
     sign_in_limit: SignInLimit = field(default_factory=SignInLimit)
+    limits: RequestLimits = field(default_factory=RequestLimits)
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A handler, and the role that it needs; None: everybody."""
+    """A handler, and the role that it needs; None: everybody. `allowance`: how often a caller may use it."""
 
     method: str
     path: str
     role: Role | None
     handler: Handler
+    allowance: Allowance | None = None
 
 
 CONSOLE = web.AppKey("console", Console)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,7 +14,7 @@ from aiohttp import web
 from campaigns.console.access import Doorkeeper
 from campaigns.console.api import document
 from campaigns.console.api.operations import OPERATIONS, PREFIX
-from campaigns.console.context import CONSOLE, Console, Handler, Route, console_of, set_caller
+from campaigns.console.context import CONSOLE, Console, Handler, Route, caller_of, console_of, set_caller
 from campaigns.console.forms import check_form
 from campaigns.console.live import CampaignWatch
 from campaigns.console.pages.campaigns import LISTS, VIEWS, shared_lists, shared_views
@@ -21,6 +22,7 @@ from campaigns.console.pages.problem_page import problem_page
 from campaigns.console.pages.routes import PAGES
 from campaigns.console.people import any_user
 from campaigns.console.problems import Problem, Refused, problem_of
+from campaigns.console.request_limits import Allowance
 from campaigns.console.security_headers import add_security_headers
 from campaigns.console.settings import console_settings, require_guarded
 from engine.errors import ConfigurationError
@@ -68,9 +70,17 @@ def _guarded(route: Route) -> Handler:
             raise Refused(*refusal)
         if route.role is not None:
             await check_form(request)
+        if route.allowance is not None:
+            _spend(request, route.allowance)
         return await route.handler(request)
 
     return handle
+
+
+def _spend(request: web.Request, allowance: Allowance) -> None:
+    wait_s = console_of(request).limits.wait_s(allowance, caller_of(request).name, time.monotonic())
+    if wait_s:
+        raise Refused(429, "too_many_requests", wait_s=wait_s)
 
 
 @web.middleware

@@ -35,8 +35,11 @@ class ConsoleSettings:
         """Whether the Host of a request is ours. Another site may have a name that leads to this machine."""
         if self.url is not None and host == urlsplit(self.url).netloc:
             return True
-        name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
-        return name in LOOPBACK_NAMES
+        return _name_of(host) in LOOPBACK_NAMES
+
+    def is_this_machine(self, host: str, peer: str | None) -> bool:
+        """Whether a request comes from this machine, and not for others: a proxy passes on the Host."""
+        return _name_of(host) in LOOPBACK_NAMES and peer is not None and is_loopback(peer)
 
     def is_proxy(self, peer: str | None) -> bool:
         """Whether the peer is a proxy of ours, whose headers count."""
@@ -46,6 +49,11 @@ class ConsoleSettings:
         """Whose request it is. Of X-Forwarded-For only what our proxy added counts: the last part."""
         last = forwarded_for.rpartition(",")[2].strip()
         return last if last and self.is_proxy(peer) else peer or ""
+
+
+def _name_of(host: str) -> str:
+    """The Host of a request without its port."""
+    return host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
 
 
 def console_settings(settings: Settings) -> ConsoleSettings:

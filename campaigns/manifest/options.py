@@ -1,7 +1,7 @@
 """The options of a campaign, read from the one place that lists them: the signature of a function.
 
-The function is `campaigns.cli.create.campaign_spec`. The command line, the keys of a manifest, the stored
-options and the reference all follow from its parameters and their typer annotations.
+The function is `campaigns.manifest.campaign.campaign_spec`. The command line, the keys of a manifest, the
+stored options and the reference all follow from its parameters and their typer annotations.
 """
 
 import inspect

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from campaigns.cli.create import campaign_spec
 from campaigns.life import control
 from campaigns.life.delete import delete_campaign
+from campaigns.manifest.campaign import campaign_spec
 from campaigns.manifest.values import of_clone, of_edit
 from campaigns.planning import change, create
 from campaigns.planning.amend import amend_campaign

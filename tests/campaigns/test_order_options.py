@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from campaigns.cli.order_options import order_of
 from campaigns.life.order import CampaignOrder, set_order
 from campaigns.life.send_message import plan_message
+from campaigns.manifest.order_options import order_of
 from campaigns.planning.create import create_campaign
 from campaigns.planning.order_options import CanaryOptions, OrderOptions, read_priority
 from campaigns.planning.spec import CampaignSpec

@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from campaigns.audience.campaign_source import CampaignResult
-from campaigns.cli.create import campaign_spec
+from campaigns.manifest.campaign import campaign_spec
 from campaigns.planning.create import create_campaign
 from campaigns.planning.recent import RecentCampaign
 from campaigns.planning.spec import CampaignSpec

@@ -3,14 +3,16 @@
 import re
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from campaigns.console.people import SESSION_S, remove_user, store_user
+from campaigns.console.request_limits import EXPORTS, TOKEN_FAILURES
 from campaigns.console.roles import Role
 from campaigns.console.security_headers import HEADERS
 from campaigns.console.sign_in_limit import NAME_ATTEMPTS
 from engine.store.database import Pool
-from tests.console.conftest import Caller, Reply, console
+from tests.console.conftest import PHONE, Caller, Reply, console
 
 PASSWORD = "a long enough password"
 PAUSE = "/campaigns/spring/act/pause"
@@ -196,3 +198,63 @@ async def test_the_last_user_who_goes_leaves_the_console_to_this_machine(pool: P
     assert (await Caller(ana.url).get("/campaigns")).status == 303
     await remove_user(pool, "ana", actor="test")
     assert (await Caller(ana.url).get("/campaigns")).status == 200
+
+
+async def test_without_users_a_proxy_of_this_machine_opens_nothing(
+    pool: Pool, database_url: str, campaign: str, tmp_path: Path
+) -> None:
+    async with console(pool, database_url, tmp_path, console_url="https://beat.example") as url:
+        proxied = await Caller(url).get("/api/v1/numbers", headers={"Host": "beat.example"})
+        assert (proxied.status, proxied.code) == (401, "sign_in_needed")
+        assert (await Caller(url).get("/api/v1/numbers")).status == 200
+
+
+def upload(
+    *fields: tuple[str, str], content: str = f"phone,name,order\n+{PHONE},Ana,A1\n"
+) -> aiohttp.FormData:
+    data = aiohttp.FormData()
+    for name, value in fields:
+        data.add_field(name, value)
+    data.add_field("audience", content, filename="people.csv", content_type="text/csv")
+    return data
+
+
+async def test_an_upload_holds_its_token_before_the_file(ana: Caller, tmp_path: Path) -> None:
+    token, own = await csrf_of(ana), {"Origin": ana.url}
+    assert token not in (await ana.get("/new")).text.replace(f'value="{token}"', "")
+    assert (await ana.post("/new", data=upload(("csrf", token)), headers=own)).status == 303
+    (stored,) = (tmp_path / "uploads").iterdir()
+    for forged in (upload(), upload(("csrf", "0" * 64)), upload(("other", token))):
+        assert (await ana.post("/new", data=forged, headers=own)).status in (403, 422)
+    in_address = await ana.post("/new", params={"csrf": token}, data=upload(), headers=own)
+    assert in_address.status == 422
+    assert list((tmp_path / "uploads").iterdir()) == [stored]
+
+
+async def test_an_upload_that_is_no_form_is_refused_in_words(ana: Caller, manager: Caller) -> None:
+    for path in ("/new", "/api/v1/campaigns"):
+        headers = {"Content-Type": "multipart/form-data; boundary=x"}
+        reply = await manager.post(path, data=b"nothing of a form", headers=headers)
+        assert reply.status == 422, path
+
+
+async def test_what_costs_much_is_limited_for_each_caller(ana: Caller, manager: Caller) -> None:
+    path = "/api/v1/campaigns/spring/export?state=failed"
+    statuses = [(await manager.get(path)).status for _ in range(EXPORTS.burst + 1)]
+    assert statuses == [200] * EXPORTS.burst + [429]
+    reply = await manager.get(path)
+    assert (reply.code, 0 < int(reply.headers["Retry-After"]) <= EXPORTS.refill_s) == (
+        "too_many_requests",
+        True,
+    )
+    assert (await ana.get("/campaigns/spring/export")).status == 200  # another caller
+    assert (await manager.get("/api/v1/campaigns/spring")).status == 200  # what costs little
+
+
+async def test_many_wrong_tokens_of_an_address_are_slowed_down_and_right_ones_not(manager: Caller) -> None:
+    path, wrong = "/api/v1/numbers", Caller(manager.url, "wrong")
+    assert (await manager.get(path)).status == 200
+    statuses = {(await wrong.get(path)).status for _ in range(TOKEN_FAILURES.burst + 5)}
+    reply = await wrong.get(path)
+    assert (statuses, reply.status, reply.headers["Retry-After"]) == ({401, 429}, 429, "1")
+    assert (await manager.get(path)).status == 200

@@ -26,8 +26,8 @@ SPEC = {
     "name": "autumn",
     "template": "order",
     "language": "en",
-    "numbers": [NUMBER],
-    "params": ["name", "order"],
+    "number": [NUMBER],
+    "param": ["name", "order"],
 }
 
 

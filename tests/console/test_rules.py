@@ -9,8 +9,9 @@ from campaigns.audience.glimpse import guess_params, guess_phone_column
 from campaigns.console.charts import BAR_UNITS, funnel, rate_charts, segments
 from campaigns.console.language import LANGUAGES, choose_language, texts_of
 from campaigns.console.live import RatePoint
+from campaigns.console.request_limits import KEYS_MAX
 from campaigns.console.settings import ConsoleSettings, console_settings, require_guarded
-from campaigns.console.sign_in_limit import ADDRESS_ATTEMPTS, KEYS_MAX, NAME_ATTEMPTS, REFILL_S, SignInLimit
+from campaigns.console.sign_in_limit import ADDRESS_ATTEMPTS, NAME_ATTEMPTS, REFILL_S, SignInLimit
 from campaigns.results.campaign_pages import needs_person
 from campaigns.results.status import CampaignStatus, NumberProgress
 from engine.core.message import Placeholder
@@ -48,7 +49,7 @@ def test_invented_names_fill_no_memory() -> None:
     limit = SignInLimit()
     for n in range(KEYS_MAX + 10):
         limit.wait_s(f"user{n}", f"address{n}", 0.0)
-    assert len(limit._spent) <= KEYS_MAX + 2
+    assert len(limit.buckets) <= KEYS_MAX + 2
 
 
 @pytest.mark.parametrize(

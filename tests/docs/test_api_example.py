@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from campaigns.api import Drumbeat, open_drumbeat
-from campaigns.cli.create import campaign_spec
+from campaigns.manifest.campaign import campaign_spec
 from campaigns.manifest.file import read_manifest
 from engine.errors import ConfigurationError, TryLater
 from tests.cli.conftest import drumbeat, write_audience

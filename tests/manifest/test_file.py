@@ -9,8 +9,8 @@ from typer import Context
 from typer.main import get_group
 
 from campaigns.audience.formats import Format
-from campaigns.cli.create import campaign_spec
 from campaigns.cli.main import app
+from campaigns.manifest.campaign import campaign_spec
 from campaigns.manifest.file import MANIFEST_BYTES_MAX, read_manifest
 from campaigns.manifest.options import options_of
 from campaigns.manifest.values import by_key, in_words_of_keys

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from campaigns.console.api import account, campaigns, creation, people, shapes
 from campaigns.console.api.shapes import NoQuery
 from campaigns.console.context import Handler, Route
+from campaigns.console.request_limits import EXPORTS, TEST_SENDS, UPLOADS, Allowance
 from campaigns.console.roles import Role
 from campaigns.results.audit_pages import AuditPage
 from campaigns.results.campaign_pages import CampaignPage
@@ -40,10 +41,11 @@ class Operation:
     request_type: str = JSON
     takes_key: bool = False
     needs_key: bool = False
+    allowance: Allowance | None = None
 
     @property
     def route(self) -> Route:
-        return Route(self.method, PREFIX + self.path, self.role, self.handler)
+        return Route(self.method, PREFIX + self.path, self.role, self.handler, self.allowance)
 
 
 CAMPAIGN = "/campaigns/{name}"
@@ -62,7 +64,7 @@ OPERATIONS = (
     Operation(
         "POST", "/campaigns", SEND, "Create a campaign from an uploaded audience", creation.create,
         shapes.Created, request=shapes.CreateUpload, request_type="multipart/form-data",
-        takes_key=True,
+        takes_key=True, allowance=UPLOADS,
     ),
     Operation("GET", CAMPAIGN, LOOK, "How far a campaign is", campaigns.show_campaign, shapes.Status),
     Operation(
@@ -79,7 +81,7 @@ OPERATIONS = (
     ),
     Operation(
         "GET", f"{CAMPAIGN}/export", LOOK, "All recipients as CSV", campaigns.export, None,
-        shapes.ExportQuery, media_type=CSV,
+        shapes.ExportQuery, media_type=CSV, allowance=EXPORTS,
     ),
     Operation(
         "GET", f"{CAMPAIGN}/preview", LOOK, "The message of one recipient", campaigns.preview,
@@ -94,6 +96,7 @@ OPERATIONS = (
     Operation(
         "POST", f"{CAMPAIGN}/test-sends", SEND, "Send its message to own phones", campaigns.test_send,
         shapes.TestSends, request=shapes.TestSendRequest, status=201, takes_key=True, needs_key=True,
+        allowance=TEST_SENDS,
     ),
     Operation(
         "GET", "/people/{phone}", LOOK, "All that happened to a phone", account.person, PhoneHistory,

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from campaigns.account.numbers import BusinessNumber
 from campaigns.account.templates import StoredTemplate
+from campaigns.console.api.create_request import CreateRequest
 from campaigns.console.people import Token, User
 from campaigns.console.roles import Role
 from campaigns.results.report import Audit, ReasonCount
@@ -240,38 +241,10 @@ class NewToken(TypedDict):
     token: str
 
 
-class CreateRequest(_Request):
-    """The options of `campaign create`, by the same names."""
-
-    name: str
-    template: str
-    language: str
-    numbers: Annotated[list[str], Field(min_length=1, max_length=2_000)]
-    params: list[str] = []
-    phone_column: str = "phone"
-    region: str | None = None
-    external_id: str | None = None
-    start_at: str | None = None
-    expires_at: str | None = None
-    window: str | None = None
-    time_zone: str = "UTC"
-    on_unknown: Literal["hold", "resend-silent", "resend"] = "hold"
-    max_failed: str | None = None
-    strict: bool = False
-    sheet: str | None = None
-    map: dict[str, str] = {}
-    default: dict[str, str] = {}
-    as_mobile: list[str] = []
-    header_media_id: str | None = None
-    header_link: str | None = None
-    header_filename: str | None = None
-    dry_run: bool = False
-
-
 class CreateUpload(_Request):
     """The parts of the form, in this order."""
 
-    spec: CreateRequest
+    spec: CreateRequest  # type: ignore[valid-type]  # a class that is made from the options
     audience: Annotated[str, Field(json_schema_extra={"format": "binary"})]
 
 

@@ -4,33 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import csv
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from campaigns.audience.inspection import inspect_audience
-from campaigns.audience.opening import ReadOptions
-from campaigns.console.api.shapes import CreateRequest
+from campaigns.console.api.create_request import CampaignOptions, spec_of_values
 from campaigns.console.context import Console
 from campaigns.console.uploads import Upload
 from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
-from campaigns.planning.header_media import header_media
+from campaigns.planning.header_uploads import uploads_with
 from campaigns.planning.spec import CampaignSpec
 from campaigns.results.audit_pages import note_audit
+from engine.errors import UsageError
 
 REJECTS_SHOWN_MAX = 200
 
 
 async def create_from_upload(
-    console: Console, upload: Upload, asked: CreateRequest, *, actor: str
+    console: Console, upload: Upload, asked: CampaignOptions, *, actor: str
 ) -> dict[str, Any]:
     """Plan the campaign, or with `dry_run` only check everything. Errors as `create_campaign`."""
     spec = spec_of(asked, upload)
     async with upload.errors_named():
         created = await create_campaign(
-            console.database_url, spec, disk=console.settings.disk(), dry_run=asked.dry_run
+            console.database_url,
+            spec,
+            disk=console.settings.disk(),
+            dry_run=asked.dry_run,
+            open_uploads=uploads_with(console.settings),
         )
         if created.dry_run and created.counts.rejected:
             await asyncio.to_thread(_list_rejects, upload, spec)
@@ -45,15 +50,20 @@ def _list_rejects(upload: Upload, spec: CampaignSpec) -> None:
     inspect_audience(upload.path, rejects_path=upload.rejects, rules=spec.rules, options=spec.reading)
 
 
-def spec_of(asked: CreateRequest, upload: Upload) -> CampaignSpec:
-    given = asked.model_dump(
-        exclude={"sheet", "map", "default", "dry_run", "header_media_id", "header_link", "header_filename"}
-    )
-    listed = {name: tuple(given[name]) for name in ("numbers", "params", "as_mobile")}
-    spec = CampaignSpec(**{**given, **listed}, audience=upload.path, rejects=upload.rejects)
-    media = header_media(asked.header_media_id, asked.header_link, asked.header_filename)
-    reading = ReadOptions(None, asked.sheet)
-    return replace(spec, header_media=media, reading=reading, mapped=asked.map, defaults=asked.default)
+def spec_of(asked: CampaignOptions, upload: Upload) -> CampaignSpec:
+    """The campaign of an upload. As its options are stored, the file has the name that its owner gave it."""
+    values = asked.values()
+    require_no_files(values.get("exclude", ()), upload)
+    located = {"audience": str(upload.path), "rejects": str(upload.rejects)}
+    return replace(spec_of_values(values | located), given=values | {"audience": upload.name})
+
+
+def require_no_files(excluded: Sequence[str], upload: Upload) -> None:
+    """UsageError if a text names a file of this machine. Those that were uploaded with the list may be."""
+    for text in excluded:
+        path = Path(text)
+        if path.exists() and not path.resolve().is_relative_to(upload.directory.resolve()):
+            raise UsageError(f'--exclude "{text}" is no campaign', remedy="name a campaign")
 
 
 def created_json(created: CreatedCampaign, rejects: Path) -> dict[str, Any]:

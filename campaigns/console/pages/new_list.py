@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from aiohttp import BodyPartReader, web
+from aiohttp import web
 
 from campaigns.console.choices import write_choices
 from campaigns.console.context import console_of
-from campaigns.console.forms import field_of
+from campaigns.console.forms import field_of, next_part
 from campaigns.console.pages.new_campaign import step_of, upload_of
 from campaigns.console.pages.rendering import page, path_of, redirect
 from campaigns.console.problems import Refused, problem_of
@@ -20,8 +20,8 @@ async def show_upload(request: web.Request) -> web.Response:
 
 async def upload(request: web.Request) -> web.Response:
     """Store the file, and go on to its address."""
-    part = await (await request.multipart()).next()
-    if not isinstance(part, BodyPartReader) or part.name != "audience" or not part.filename:
+    part = await next_part(request, "audience")
+    if not part.filename:
         raise Refused(422, "wrong_input", what="no file was chosen")
     try:
         stored = await store_upload(console_of(request).own, part)

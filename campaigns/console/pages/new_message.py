@@ -39,7 +39,7 @@ class MessageStep:
 
     @property
     def params(self) -> list[str]:
-        given: list[str] = self.step.choices.get("params", [])
+        given: list[str] = self.step.choices.get("param", [])
         guessed = guess_params(self.step.seen.columns, self.placeholders, self.step.phone_column)
         return given if len(given) == len(guessed) else guessed
 
@@ -58,7 +58,7 @@ async def save_message(request: web.Request) -> web.Response:
         message.step.upload,
         template=message.chosen.name,
         language=message.chosen.language,
-        params=[str(param) for param in fields.getall("param", [])],
+        param=[str(param) for param in fields.getall("param", [])],
         header_link=str(fields.get("header_link", "")).strip() or None,
     )
     return redirect(message.step.path("sending"))

@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from campaigns.account.numbers import list_numbers
-from campaigns.console.api.shapes import CreateRequest
+from campaigns.console.api.create_request import CreateRequest
 from campaigns.console.api.upload_planning import create_from_upload
 from campaigns.console.choices import read_choices, write_choices
 from campaigns.console.context import caller_of, console_of
@@ -33,7 +33,7 @@ async def create(request: web.Request) -> web.Response:
     stored = upload_of(request)
     write_choices(
         stored,
-        numbers=[str(number) for number in fields.getall("number", [])],
+        number=[str(number) for number in fields.getall("number", [])],
         **{name: str(fields.get(name, "")).strip() or None for name in TEXT_OPTIONS},
     )
     try:

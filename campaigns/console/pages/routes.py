@@ -12,6 +12,7 @@ from campaigns.console.pages import (
     signing,
     static,
 )
+from campaigns.console.request_limits import EXPORTS, TEST_SENDS, UPLOADS
 from campaigns.console.roles import Role
 
 LOOK, SEND, MANAGE = Role.LOOK, Role.SEND, Role.MANAGE
@@ -27,10 +28,10 @@ PAGES = (
     Route("GET", "/campaigns/{name}/recipients", LOOK, recipients.show_recipients),
     Route("GET", "/campaigns/{name}/reasons", LOOK, recipients.show_reasons),
     Route("GET", "/campaigns/{name}/message", LOOK, recipients.show_message),
-    Route("GET", "/campaigns/{name}/export", LOOK, interface.export),
-    Route("POST", "/campaigns/{name}/test", SEND, recipients.send_test),
+    Route("GET", "/campaigns/{name}/export", LOOK, interface.export, EXPORTS),
+    Route("POST", "/campaigns/{name}/test", SEND, recipients.send_test, TEST_SENDS),
     Route("GET", "/new", SEND, new_list.show_upload),
-    Route("POST", "/new", SEND, new_list.upload),
+    Route("POST", "/new", SEND, new_list.upload, UPLOADS),
     Route("GET", "/new/{reference}", SEND, new_list.show_list),
     Route("POST", "/new/{reference}", SEND, new_list.save_list),
     Route("GET", "/new/{reference}/message", SEND, new_message.show_message),

@@ -42,7 +42,7 @@ async def enter(request: web.Request) -> web.Response:
     """Start a session. The limit counts attempts, whatever their password."""
     console, name = console_of(request), await field_of(request, "name")
     password = str((await request.post()).get("password", ""))
-    address = console.own.address_of(request.remote, request.headers.get("X-Forwarded-For", ""))
+    address = console.door.address_of(request)
     wait_s = console.sign_in_limit.wait_s(name, address, time.monotonic())
     if wait_s:
         raise Refused(429, "too_many_attempts", wait_s=wait_s)

@@ -6,7 +6,7 @@ import pytest
 
 from campaigns.audience.campaign_source import CampaignResult
 from campaigns.audience.sql_source import SqlQuery
-from campaigns.cli.audience_options import audience_of, pairs
+from campaigns.manifest.audience_options import audience_of, pairs
 from engine.core.states import RecipientState
 from engine.errors import UsageError
 

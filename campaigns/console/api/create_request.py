@@ -1,0 +1,82 @@
+"""The options of a campaign as members of a request: those of a manifest, by the same keys."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from campaigns.manifest.campaign import campaign_spec
+from campaigns.manifest.options import CampaignOption, options_of
+from campaigns.manifest.values import checked
+from campaigns.planning.spec import CampaignSpec
+from engine.errors import DrumbeatError
+
+# The audience is the uploaded file, and nobody names files of this machine.
+NOT_OF_A_REQUEST = frozenset(
+    {
+        "audience",
+        "audience_sql",
+        "audience_database",
+        "audience_campaign",
+        "state",
+        "code",
+        "rejects",
+        "header_file",
+    }
+)
+_OPTION = re.compile(r"--([a-z][a-z-]*)")
+
+
+class CampaignOptions(BaseModel):
+    """The base of `CreateRequest`, which has a member for each option."""
+
+    model_config = ConfigDict(extra="forbid", use_enum_values=True)
+
+    name: str
+    dry_run: bool = False
+
+    def values(self) -> dict[str, Any]:
+        """The options that are given, by the keys of a manifest."""
+        given = self.model_dump(exclude_unset=True, exclude={"dry_run"})
+        return {key: _texts(value) for key, value in given.items() if value is not None}
+
+
+def _texts(value: Any) -> Any:
+    """Pairs as the command line writes them."""
+    return [f"{name}={text}" for name, text in value.items()] if isinstance(value, dict) else value
+
+
+def _field(option: CampaignOption) -> tuple[Any, Any]:
+    kind = dict[str, str] | option.type if option.is_pairs else option.type
+    default = ... if option.is_required else option.default
+    return kind, Field(default, description=in_words_of_keys(option.help))
+
+
+def in_words_of_keys(text: str) -> str:
+    """A text about options of the command line, as one about members of a request."""
+    return _OPTION.sub(lambda found: found[1].replace("-", "_"), text)
+
+
+def blamed_on_keys(error: DrumbeatError) -> DrumbeatError:
+    """The same error, in words of a request."""
+    error.what, error.remedy = in_words_of_keys(error.what), in_words_of_keys(error.remedy)
+    return error
+
+
+CreateRequest: type[CampaignOptions] = create_model(
+    "CreateRequest",
+    __base__=CampaignOptions,
+    __doc__="The options of a campaign, by the keys of a manifest.",
+    **{
+        option.key: _field(option)
+        for option in options_of(campaign_spec)
+        if option.key not in NOT_OF_A_REQUEST
+    },  # type: ignore[call-overload]  # fields by name
+)
+
+
+def spec_of_values(values: dict[str, Any]) -> CampaignSpec:
+    """The campaign that these values describe; ConfigurationError names a key that is wrong."""
+    return campaign_spec(**checked(values, campaign_spec, "the request"))

@@ -1,0 +1,85 @@
+"""How often a caller may ask for what costs much. Time is an argument, in seconds of a monotonic clock.
+
+A limit holds for one process: it keeps one caller from taking the console from the others. It is no quota.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+KEYS_MAX = 10_000  # the oldest are forgotten: memory must not grow with the names that somebody invents
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """`burst` requests at once, then one more every `refill_s`."""
+
+    name: str
+    burst: int
+    refill_s: float
+
+
+# An upload fills the disk, and its check takes a core for seconds.
+UPLOADS = Allowance("upload", 20, 15.0)
+# Each sends a message, which costs money and a part of the number's rate.
+TEST_SENDS = Allowance("test-send", 20, 15.0)
+# One reads millions of rows.
+EXPORTS = Allowance("export", 20, 10.0)
+# The service allows 200 management calls an hour to all processes; ten leave most of them to the workers.
+SERVICE_CALLS = Allowance("service-call", 10, 36.0)
+# A program with an old token tries it again and again; each try asks the database.
+TOKEN_FAILURES = Allowance("token", 30, 1.0)
+
+
+class Buckets:
+    """What was spent of allowances, by key. A key is always used with the same allowance."""
+
+    def __init__(self) -> None:
+        self._spent: OrderedDict[str, tuple[float, float]] = (
+            OrderedDict()
+        )  # requests, and when that was right
+
+    def wait_s(self, asked: Mapping[str, Allowance], now_s: float) -> float:
+        """How long until all of the keys allow a request; 0 if they do now, which then counts for each."""
+        spent = {key: self._level(key, allowance, now_s) for key, allowance in asked.items()}
+        wait_s = max((spent[key] - each.burst + 1) * each.refill_s for key, each in asked.items())
+        if wait_s > 0:
+            return wait_s
+        for key, level in spent.items():
+            self._set(key, level + 1, now_s)
+        return 0.0
+
+    def give_back(self, asked: Mapping[str, Allowance], now_s: float) -> None:
+        """What one request spent."""
+        for key, allowance in asked.items():
+            self._set(key, max(0.0, self._level(key, allowance, now_s) - 1), now_s)
+
+    def forgive(self, key: str, now_s: float) -> None:
+        """What the key spent no longer counts."""
+        self._set(key, 0.0, now_s)
+
+    def __len__(self) -> int:
+        return len(self._spent)
+
+    def _level(self, key: str, allowance: Allowance, now_s: float) -> float:
+        level, at_s = self._spent.get(key, (0.0, now_s))
+        return max(0.0, level - (now_s - at_s) / allowance.refill_s)
+
+    def _set(self, key: str, level: float, now_s: float) -> None:
+        self._spent[key] = (level, now_s)
+        self._spent.move_to_end(key)
+        if len(self._spent) > KEYS_MAX:
+            self._spent.popitem(last=False)
+
+
+class RequestLimits:
+    """The allowances of each caller."""
+
+    def __init__(self) -> None:
+        self._buckets = Buckets()
+
+    def wait_s(self, allowance: Allowance, caller: str, now_s: float) -> float:
+        """How long until the caller may; 0 if now, which then counts."""
+        return self._buckets.wait_s({f"{allowance.name} {caller}": allowance}, now_s)
