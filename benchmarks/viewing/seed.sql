@@ -119,3 +119,6 @@ SELECT count(*)::integer FROM ranges WHERE campaign_id = $1;
 -- Somebody in the middle of the part that is sent.
 SELECT phone, line AS row, ordinal FROM recipients JOIN ranges USING (range_id)
 WHERE campaign_id = $1 AND ordinal = (SELECT max(ordinal) / 2 FROM ranges WHERE campaign_id = $1 AND state = 'done') AND seq = 1;
+
+-- name: clear_snapshot
+SELECT pg_stat_clear_snapshot();

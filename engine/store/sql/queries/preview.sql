@@ -14,9 +14,9 @@ GROUP BY 1;
 
 -- name: first_recipient
 SELECT phone, variables, template_index, line, skip_reason
-FROM recipients JOIN ranges USING (range_id)
-WHERE campaign_id = $1
-ORDER BY ordinal, seq LIMIT 1;
+FROM recipients
+WHERE range_id = (SELECT range_id FROM ranges WHERE campaign_id = $1 ORDER BY ordinal LIMIT 1)
+ORDER BY seq LIMIT 1;
 
 -- name: recipient_of_line
 -- No index holds lines. Ranges begin in the order of their lines, so the last one that begins at or before the line $2 is found
