@@ -221,9 +221,7 @@ def print_watching(bench: Bench, turns: Turns, refreshes: dict[str, list[float]]
             for name in ("per_s", "cpu_us", "console_core", "database_core")
         )
         print(f"{title:24}{per_s:>12,.0f}{cpu_us:>13.1f} µs{console_core:>10.1%}{database_core:>10.1%}")
-    print(
-        f"watched ÷ not watched, medians of pairs: {turns.rate_ratio:.3f} by rate, {turns.cpu_ratio:.3f} by CPU"
-    )
+    print(f"watched ÷ not watched: {turns.rate_ratio:.3f} by rate, {turns.cpu_ratio:.3f} by CPU (medians)")
     for address, (one, many) in refreshes.items():
         print(
             f"{address}: {one:.1f} transactions/s for 1 watcher, {many:.1f} for {options.streams}", flush=True

@@ -31,33 +31,20 @@ WHERE ranges.campaign_id = $1 AND ranges.ordinal >= $2
 ORDER BY ranges.ordinal LIMIT $4;
 
 -- name: recipients
--- Recipients of one range after the seq $2, in the state $3 if it is given. code: why a recipient failed, as the export has it.
-SELECT seq, phone, state, code, reason, line, wamid, phone_number_id, attempted_at, sent_at, delivered_at, read_at, failed_at
-FROM (
-    SELECT recipient_states.seq, phone, recipient_states.state, recipient_states.reason, line, wamid,
-           CASE WHEN recipient_states.state = 'failed' THEN (
-               SELECT code FROM outcomes
-               WHERE outcomes.range_id = recipient_states.range_id AND outcomes.seq = recipient_states.seq
-                 AND outcomes.reason IS NOT NULL
-               ORDER BY attempt_no DESC LIMIT 1) END AS code,
-           CASE WHEN recipient_states.state IN ('unknown', 'deferred') THEN pending_attempts.phone_number_id
-                ELSE recipient_states.phone_number_id END AS phone_number_id,
-           attempted_at, sent_at, delivered_at, read_at, failed_at
-    FROM recipient_states LEFT JOIN pending_attempts USING (range_id, seq)
-    WHERE range_id = $1 AND recipient_states.seq > $2) AS found
-WHERE $3::text IS NULL OR state = $3
+-- Recipients of one range after the seq $2, in the state $3 if it is given.
+SELECT seq, phone, recipient_states.state, code, recipient_states.reason, line, wamid,
+       CASE WHEN recipient_states.state IN ('unknown', 'deferred') THEN pending_attempts.phone_number_id
+            ELSE recipient_states.phone_number_id END AS phone_number_id,
+       attempted_at, sent_at, delivered_at, read_at, failed_at
+FROM recipient_states LEFT JOIN pending_attempts USING (range_id, seq)
+WHERE range_id = $1 AND recipient_states.seq > $2 AND ($3::text IS NULL OR recipient_states.state = $3)
 ORDER BY seq LIMIT $4;
 
 -- name: recorded
 -- Recipients of the ranges $1 with the ordinals $2 who may be in the state $5, after the seq $4 of the ordinal $3: those of whom
 -- something is recorded that leads to it. So a state that is rare is found by its indexes, and nobody else is looked at.
 -- $6: of failed recipients, the code of an attempt.
-SELECT recorded.ordinal, recorded.seq, phone, known.state,
-       CASE WHEN known.state = 'failed' THEN (
-           SELECT code FROM outcomes
-           WHERE outcomes.range_id = recorded.range_id AND outcomes.seq = recorded.seq AND outcomes.reason IS NOT NULL
-           ORDER BY attempt_no DESC LIMIT 1) END AS code,
-       known.reason, line, wamid,
+SELECT recorded.ordinal, recorded.seq, phone, known.state, known.code, known.reason, line, wamid,
        CASE WHEN known.state IN ('unknown', 'deferred') THEN pending_attempts.phone_number_id
             ELSE known.phone_number_id END AS phone_number_id,
        attempted_at, sent_at, delivered_at, read_at, failed_at
