@@ -7,7 +7,7 @@
 
 What cannot be done raises a `DrumbeatError` with `what`, `where`, `remedy` and the exit code that the command
 has. If the database goes away later, errors of its driver, asyncpg, come as they are. A NAME may be
-`external:KEY`.
+the external id.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The words by which people opt out: a table that can be edited."""
+"""The words by which people opt out, and take that back: a table that can be edited."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,29 +11,42 @@ from engine.store.queries import queries
 
 @dataclass(frozen=True, slots=True)
 class OptOutWord:
-    """A word or phrase, and its language for people: it counts in every language."""
+    """A word or phrase, and its language for people: it counts in every language.
+
+    `opts_in`: it takes an opt-out back.
+    """
 
     language: str
     word: str
+    opts_in: bool = False
 
 
 async def list_words(connection: Connection) -> list[OptOutWord]:
-    """All words, by language."""
+    """All words: first those that opt out, by language."""
     rows = await connection.fetch(queries("guards")["opt_out_words"])
-    return [OptOutWord(row["language"], row["word"]) for row in rows]
+    return [OptOutWord(row["language"], row["word"], row["opts_in"]) for row in rows]
 
 
-async def add_words(connection: Connection, words: Sequence[str], language: str) -> int:
-    """Add words; returns how many are new. A word that differs in case, accents or punctuation is known."""
-    known = {normalised(each.word) for each in await list_words(connection)}
-    added = 0
+async def add_words(
+    connection: Connection, words: Sequence[str], language: str, *, opts_in: bool = False
+) -> int:
+    """Add words; returns how many are new. A word that differs in case, accents or punctuation is known.
+    UsageError, and nothing is added, if one of them is known with the other meaning.
+    """
+    known = {normalised(each.word): each.opts_in for each in await list_words(connection)}
+    new: dict[str, str] = {}
     for word in words:
         plain = normalised(_checked(word))
+        if known.get(plain, opts_in) is not opts_in:
+            raise UsageError(
+                f"{word!r} is a word by which people opt {'out' if opts_in else 'in'}",
+                remedy="remove it first with `drumbeat suppress words remove`",
+            )
         if plain not in known:
-            known.add(plain)
-            await connection.execute(queries("guards")["add_opt_out_word"], word.strip(), language)
-            added += 1
-    return added
+            new.setdefault(plain, word.strip())
+    for word in new.values():
+        await connection.execute(queries("guards")["add_opt_out_word"], word, language, opts_in)
+    return len(new)
 
 
 async def remove_words(connection: Connection, words: Sequence[str]) -> int:

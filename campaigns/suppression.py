@@ -137,7 +137,7 @@ async def import_suppressions(
 
 async def _add(connection: Connection, phones: Sequence[int], reason: str, source: str) -> SuppressionCounts:
     added = await connection.fetch(queries("suppression")["add"], _with_aliases(phones), reason, source)
-    return _counts(phones, [row["phone"] for row in added])
+    return _counts(phones, [row["phone"] for row in added if row["is_new"]])
 
 
 async def _audit(

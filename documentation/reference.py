@@ -1,4 +1,4 @@
-"""Writes the pages of the reference that are made from code.
+"""Writes the pages that are made from code.
 
 python -m documentation.reference            fails if a page is not up to date
 python -m documentation.reference --write    writes the pages
@@ -17,12 +17,15 @@ from campaigns.cli.main import app
 from campaigns.manifest.campaign import campaign_spec
 from campaigns.manifest.options import CampaignOption, options_of
 from campaigns.planning.change_rules import CHANGEABLE
+from documentation.log_events import log_events_page
+from documentation.markdown import MADE_FROM_CODE, cell
+from documentation.metrics import metrics_page
+from documentation.settings import settings_page
 from engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, ErrorCode
 from engine.core.outcome import Rejected, Scope, Throttled
 from engine.core.states import CampaignState
 
-REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
-MADE_FROM_CODE = "<!-- Made from the code by `python -m documentation.reference --write`. -->\n"
+DOCS = Path(__file__).parents[1] / "docs"
 
 VALUES = {
     "int": "NUMBER",
@@ -74,14 +77,17 @@ Drumbeat does; [reason codes](../operate/reason-codes.md) say what ends a pause.
 
 
 def pages() -> dict[str, str]:
-    """The name of each page → its Markdown."""
-    return {
-        "options.md": MADE_FROM_CODE
-        + OPTIONS
-        + "".join(_command(*found) for found in commands(get_group(app))),
-        "manifest.md": MADE_FROM_CODE + MANIFEST + _manifest(),
-        "error-codes.md": MADE_FROM_CODE + ERRORS + _error_codes(),
+    """The path of each page in docs/ → its Markdown."""
+    options = OPTIONS + "".join(_command(*found) for found in commands(get_group(app)))
+    made = {
+        "reference/options.md": options,
+        "reference/manifest.md": MANIFEST + _manifest(),
+        "reference/error-codes.md": ERRORS + _error_codes(),
+        "reference/settings.md": settings_page(),
+        "reference/metrics.md": metrics_page(),
+        "operate/log-events.md": log_events_page(),
     }
+    return {path: MADE_FROM_CODE + text for path, text in made.items()}
 
 
 def commands(group: Any, path: tuple[str, ...] = ("drumbeat",)) -> Iterator[tuple[str, Any]]:
@@ -114,9 +120,9 @@ def _argument(argument: Any) -> str:
 def _option(option: Any) -> str:
     names = ", ".join(f"`{name}`" for name in [*option.opts, *option.secondary_opts])
     metavar = option.metavar or VALUES.get(option.bare_type(), "TEXT")
-    value = "" if option.is_flag else f" `{_cell(metavar)}`"
+    value = "" if option.is_flag else f" `{cell(metavar)}`"
     required = " Required." if option.required else ""
-    return f"| {names}{value} | {_cell(option.help)}{required}{_default(option)} |\n"
+    return f"| {names}{value} | {cell(option.help)}{required}{_default(option)} |\n"
 
 
 def _default(option: Any) -> str:
@@ -132,7 +138,7 @@ def _default(option: Any) -> str:
 
 def _manifest() -> str:
     rows = [
-        f"| `{option.key}` | {_form(option)} | {_cell(option.help)}{' Required.' * option.is_required} |"
+        f"| `{option.key}` | {_form(option)} | {cell(option.help)}{' Required.' * option.is_required} |"
         f" {_may_change(option)} |"
         for option in options_of(campaign_spec)
     ]
@@ -164,7 +170,7 @@ def _error_codes() -> str:
     rows = [(in_words(found), row) for row, found in codes.items()]
     rows += [(f"HTTP {status}, without a code", row) for status, row in sorted(HTTP_STATUSES.items())]
     lines = [
-        f"| {code} | {_cell(row.meaning)} | {_reaction(row)} | {_cell(row.remedy)} |" for code, row in rows
+        f"| {code} | {cell(row.meaning)} | {_reaction(row)} | {cell(row.remedy)} |" for code, row in rows
     ]
     return "\n| code | meaning | Drumbeat | what you can do |\n|---|---|---|---|\n" + "\n".join(lines) + "\n"
 
@@ -200,15 +206,11 @@ def _prose(text: str | None) -> str:
     return re.sub(r"\n{3,}", "\n\n", (text or "").replace("\b", "").strip())
 
 
-def _cell(text: str | None) -> str:
-    return " ".join((text or "").split()).replace("|", "\\|")
-
-
 def main() -> None:
-    stale = [name for name, text in pages().items() if _differs(REFERENCE / name, text)]
+    stale = {name: text for name, text in pages().items() if _differs(DOCS / name, text)}
     if "--write" in sys.argv:
-        for name in stale:
-            (REFERENCE / name).write_text(pages()[name], "utf-8")
+        for name, text in stale.items():
+            (DOCS / name).write_text(text, "utf-8")
     elif stale:
         sys.exit(f"not up to date: {', '.join(stale)}; run python -m documentation.reference --write")
 

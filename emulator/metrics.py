@@ -16,13 +16,13 @@ class MetricsEndpoint:
     def __init__(self, service: MessagingService) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
         ProcessCollector(registry=self._registry)
-        self._registry.register(_ServiceMetrics(service))
+        self._registry.register(ServiceMetrics(service))
 
     def show(self, _request: Request) -> Reply:
         return Reply(200, generate_latest(self._registry), CONTENT_TYPE_LATEST)
 
 
-class _ServiceMetrics(Collector):
+class ServiceMetrics(Collector):
     """The attributes of the service are read anew each time, because a reset replaces them."""
 
     def __init__(self, service: MessagingService) -> None:
@@ -33,11 +33,9 @@ class _ServiceMetrics(Collector):
         yield from self._callbacks()
 
     def _numbers(self) -> Iterable[Metric]:
-        accepted = CounterMetricFamily(
-            "drumbeat_emulator_accepted", "Accepted messages by number.", labels=["number"]
-        )
+        accepted = CounterMetricFamily("drumbeat_emulator_accepted", "Accepted messages.", labels=["number"])
         refused = CounterMetricFamily(
-            "drumbeat_emulator_refused", "Refused sends by number and error code.", labels=["number", "code"]
+            "drumbeat_emulator_refused", "Refused sends by error code.", labels=["number", "code"]
         )
         limit = GaugeMetricFamily(
             "drumbeat_emulator_rate_limit", "Messages a second that the number accepts.", labels=["number"]
@@ -52,7 +50,7 @@ class _ServiceMetrics(Collector):
     def _callbacks(self) -> Iterable[Metric]:
         summary = self._service.events.summary()
         posts = CounterMetricFamily(
-            "drumbeat_emulator_callbacks", "POSTs to callbacks by result.", labels=["result"]
+            "drumbeat_emulator_callbacks", "POSTs to callbacks: delivered, failed.", labels=["result"]
         )
         posts.add_metric(["delivered"], summary["posts"] - summary["failed_posts"])
         posts.add_metric(["failed"], summary["failed_posts"])

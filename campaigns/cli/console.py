@@ -8,7 +8,7 @@ import typer
 
 from campaigns.cli.confirmation import confirm
 from campaigns.cli.database_errors import database_blamed
-from campaigns.cli.options import Host, Json, Port, Yes
+from campaigns.cli.options import Host, Json, MetricsHost, Port, Yes
 from campaigns.cli.printing import note, print_json, print_rows
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.task_runner import ready_database, run_loop, with_database
@@ -16,7 +16,7 @@ from campaigns.console import people
 from campaigns.console.roles import Role
 from campaigns.life.actor import actor
 from engine.errors import ConfigurationError, UsageError
-from engine.process.settings import load_settings
+from engine.process.settings import MetricsAddress, load_settings
 from engine.store.database import open_pool
 
 STANDARD_INPUT = Path("-")
@@ -51,21 +51,31 @@ def group() -> None:
 
 
 @app.command()
-def serve(host: Host = "127.0.0.1", port: Port = 8082) -> None:
+def serve(
+    host: Host = "127.0.0.1",
+    port: Port = 8082,
+    metrics_port: Annotated[
+        int,
+        typer.Option(help="Port of /metrics, /livez and /readyz; 0 picks a free one.", min=0, max=65535),
+    ] = 8083,
+    metrics_host: MetricsHost = None,
+    no_metrics: Annotated[bool, typer.Option("--no-metrics", help="Serve no metrics.")] = False,
+) -> None:
     """Serve the console and the interface /api/v1 until stopped.
 
     One JSON line on stdout says when it listens, and where. Without users it serves only this machine.
     """
     from campaigns.console.server import POOL_CONNECTIONS, running_console  # imports aiohttp.web
 
-    settings = load_settings()
+    settings = load_settings(metrics_host=metrics_host)
+    metrics = None if no_metrics else MetricsAddress(settings.metrics_host, metrics_port)
     url = ready_database(settings)
 
     async def main() -> int:
         async with open_pool(url, size=POOL_CONNECTIONS) as pool:
             with stop_on_signals() as stop:
                 async with running_console(
-                    pool, url, settings, host=host, port=port, stop=stop.event
+                    pool, url, settings, host=host, port=port, stop=stop.event, metrics=metrics
                 ) as address:
                     _announce(address)
                     await stop.event.wait()

@@ -128,7 +128,10 @@ def _earlier_lines(created: CreatedCampaign) -> Iterator[str]:
     """Warnings about people who got, or are about to get, another message."""
     if created.same_audience:
         others = ", ".join(f'"{name}"' for name in created.same_audience)
-        yield f"warning: the same file is the audience of {others}: recipients get a message from each"
+        yield (
+            f"warning: the same file is the audience of {others}: recipients get a message from each, "
+            "unless a cap on the messages to one person (--cap) forbids it"
+        )
     for earlier in created.same_people:
         people = pluralise(earlier.recipients, "recipient is", "recipients are")
         since = f"{earlier.since:%Y-%m-%d %H:%MZ}"

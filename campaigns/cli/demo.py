@@ -39,7 +39,7 @@ def demo(
         note("Starting Postgres, the receiver of events and the emulated service ...")
         service_url = _start(sandbox, seed)
         audience = _prepare(sandbox, rows, seed)
-        console = sandbox.serve("console", "serve", "--port", "0")
+        console = sandbox.serve("console", "serve", "--port", "0", "--no-metrics")
         note(f"\nWatch it in a browser as long as the demo runs: {console}/campaigns/{CAMPAIGN}")
         sandbox.command("campaign", "run", CAMPAIGN, show=True)
         verdict = _wait_and_judge(sandbox, service_url)

@@ -1,4 +1,4 @@
-"""`drumbeat health`: ask a worker or receiver whether it is ready, for the health checks of containers.
+"""`drumbeat health`: ask a process whether it is ready, for the health checks of containers.
 
 Law: it uses the standard library alone and reads no settings. A health check runs every few seconds.
 """
@@ -20,10 +20,12 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def health(
     host: Annotated[str, typer.Option(help="Address of the process.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Its port: 9090 worker, 8080 receiver.", min=1, max=65535)] = 9090,
+    port: Annotated[
+        int, typer.Option(help="Its port: 9090 worker, 8080 receiver, 8083 console.", min=1, max=65535)
+    ] = 9090,
     path: Annotated[str, typer.Option(help="What to ask for.")] = "/readyz",
 ) -> None:
-    """Ask a worker or receiver whether it is ready. Exit with 0 if it is, else with 69 and the reason."""
+    """Ask a process whether it is ready. Exit with 0 if it is, else with 69 and the reason."""
     if not path.startswith("/"):
         raise UsageError(f"--path must begin with /, not {path!r}")
     url = f"http://{host}:{port}{path}"

@@ -5,9 +5,7 @@ from typing import Annotated
 
 import typer
 
-CampaignName = Annotated[
-    str, typer.Argument(help="The campaign's name, or external:KEY with its external id.")
-]
+CampaignName = Annotated[str, typer.Argument(help="The campaign's name or external id.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", help="Print results only: no progress, and no log events below a warning.")

@@ -1,4 +1,4 @@
-"""`drumbeat suppress words`: the words by which people opt out."""
+"""`drumbeat suppress words`: the words by which people opt out, and take that back."""
 
 import csv
 import sys
@@ -15,13 +15,17 @@ from campaigns.opt_out_words import add_words, list_words, remove_words
 from campaigns.pluralise import pluralise
 
 app = typer.Typer(
-    name="words", help="Manage the words by which people opt out.", no_args_is_help=True, add_completion=False
+    name="words",
+    help="Manage the words by which people opt out, and take that back.",
+    no_args_is_help=True,
+    add_completion=False,
 )
 
 Words = Annotated[
     list[str], typer.Argument(help="Words or phrases; quote a phrase.", metavar="WORD...", show_default=False)
 ]
 OfLanguage = Annotated[str, typer.Option(help="Language of the words, such as pt. Only for people.")]
+OptIn = Annotated[bool, typer.Option("--opt-in", help="The words take back what a word did that opts out.")]
 
 
 @app.command("list")
@@ -33,14 +37,18 @@ def list_all(json: Json = False) -> None:
             print_json(asdict(word))
         return
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(("language", "word"))
-    writer.writerows((safe_cell(word.language), safe_cell(word.word)) for word in words)
+    writer.writerow(("language", "word", "meaning"))
+    writer.writerows(
+        (safe_cell(word.language), safe_cell(word.word), "opt-in" if word.opts_in else "opt-out")
+        for word in words
+    )
 
 
 @app.command()
-def add(words: Words, language: OfLanguage = "", json: Json = False) -> None:
+def add(words: Words, language: OfLanguage = "", opt_in: OptIn = False, json: Json = False) -> None:
     """Add words. From now on a message that is only this word opts its sender out."""
-    _print("added", with_connection(lambda connection: add_words(connection, words, language)), json)
+    added = with_connection(lambda connection: add_words(connection, words, language, opts_in=opt_in))
+    _print("added", added, json)
 
 
 @app.command()

@@ -12,6 +12,7 @@ from campaigns.console.access import Caller, Doorkeeper
 from campaigns.console.live import CampaignWatch
 from campaigns.console.open_streams import OpenStreams
 from campaigns.console.request_limits import Allowance, RequestLimits
+from campaigns.console.request_metrics import RequestMetrics
 from campaigns.console.roles import Role
 from campaigns.console.settings import ConsoleSettings
 from campaigns.console.sign_in_limit import SignInLimit
@@ -35,6 +36,7 @@ class Console:
     streams: OpenStreams = field(default_factory=OpenStreams)
     sign_in_limit: SignInLimit = field(default_factory=SignInLimit)
     limits: RequestLimits = field(default_factory=RequestLimits)
+    metrics: RequestMetrics = field(default_factory=RequestMetrics)
 
 
 @dataclass(frozen=True, slots=True)

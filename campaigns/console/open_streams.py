@@ -1,16 +1,19 @@
 """How many streams are open."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from campaigns.console.problems import Refused
 
 STREAMS_MAX = 500  # each costs a socket and some memory
 
 
-@dataclass(slots=True)
-class OpenStreams:
+@dataclass(slots=True, eq=False)  # a registry holds it by identity
+class OpenStreams(Collector):
     """How many streams a console has open."""
 
     count: int = 0
@@ -25,3 +28,9 @@ class OpenStreams:
             yield
         finally:
             self.count -= 1
+
+    def collect(self) -> Iterable[Metric]:
+        """For the registry."""
+        yield GaugeMetricFamily(
+            "drumbeat_console_streams", "Open streams: pages that somebody looks at.", self.count
+        )

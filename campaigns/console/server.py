@@ -17,6 +17,7 @@ from campaigns.console.api.operations import OPERATIONS, PREFIX
 from campaigns.console.context import CONSOLE, Console, Handler, Route, caller_of, console_of, set_caller
 from campaigns.console.forms import check_form
 from campaigns.console.live import CampaignWatch
+from campaigns.console.observing import observe, route_of, serving_metrics
 from campaigns.console.pages.campaigns import LISTS, VIEWS, shared_lists, shared_views
 from campaigns.console.pages.problem_page import problem_page
 from campaigns.console.pages.routes import PAGES
@@ -26,7 +27,7 @@ from campaigns.console.request_limits import Allowance
 from campaigns.console.security_headers import add_security_headers
 from campaigns.console.settings import console_settings, require_guarded
 from engine.errors import ConfigurationError
-from engine.process.settings import Settings
+from engine.process.settings import MetricsAddress, Settings
 from engine.store.database import Pool
 from engine.system_error import system_error_text
 
@@ -48,7 +49,7 @@ def routes() -> list[Route]:
 
 def application(console: Console, table: Iterable[Route] | None = None) -> web.Application:
     """The aiohttp application of a console."""
-    app = web.Application(client_max_size=BODY_BYTES_MAX, middlewares=[_answer_problems])
+    app = web.Application(client_max_size=BODY_BYTES_MAX, middlewares=[observe, _answer_problems])
     app[CONSOLE] = console
     app[VIEWS] = shared_views(console)
     app[LISTS] = shared_lists(console)
@@ -94,14 +95,8 @@ async def _answer_problems(request: web.Request, handler: Handler) -> web.Stream
     except Exception as error:
         problem = problem_of(error)
         if problem.code == "unexpected":
-            log.exception("request_failed", method=request.method, route=_route_of(request))
+            log.exception("request_failed", method=request.method, route=route_of(request))
         return await answer(request, problem)
-
-
-def _route_of(request: web.Request) -> str:
-    """The route's pattern: a path may hold a phone."""
-    resource = request.match_info.route.resource
-    return "" if resource is None else resource.canonical
 
 
 async def answer(request: web.Request, problem: Problem) -> web.StreamResponse:
@@ -113,10 +108,17 @@ async def answer(request: web.Request, problem: Problem) -> web.StreamResponse:
 
 @asynccontextmanager
 async def running_console(
-    pool: Pool, database_url: str, settings: Settings, *, host: str, port: int, stop: asyncio.Event
+    pool: Pool,
+    database_url: str,
+    settings: Settings,
+    *,
+    host: str,
+    port: int,
+    stop: asyncio.Event,
+    metrics: MetricsAddress | None = None,
 ) -> AsyncIterator[str]:
     """A console that listens while the block runs; gives its URL. ConfigurationError if it may not listen
-    there, or cannot.
+    there, or cannot. `metrics`: where it serves them, if it does.
     """
     own = console_settings(settings)
     require_guarded(own, host, has_users=await any_user(pool))
@@ -133,7 +135,8 @@ async def running_console(
                 f"the console cannot listen on {host}:{port}: {system_error_text(error)}",
                 remedy="choose another --port",
             ) from error
-        yield _url_of(runner, host)
+        async with serving_metrics(metrics, console):
+            yield _url_of(runner, host)
     finally:
         stop.set()
         await runner.cleanup()

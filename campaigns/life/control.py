@@ -89,7 +89,7 @@ class CampaignChange:
 
 
 async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
-    """The campaign with this name, or with the external id KEY if the name is `external:KEY`.
+    """The campaign with this name, else with this external id; `external:KEY` is the external id KEY.
 
     NotFound names the database and similar names.
     """

@@ -1,7 +1,7 @@
-"""Whether an incoming message asks for no more messages: its whole text is one of the words of a list.
+"""Whether an incoming message is one of the words by which people opt out, or take that back.
 
-Law: only a whole message opts out. "Stop" does, "Please don't stop" does not. Case, accents, punctuation and
-spaces make no difference.
+Law: only a whole message counts. "Stop" opts out, "Please don't stop" does not. Case, accents, punctuation
+and spaces make no difference.
 """
 
 import re
@@ -17,14 +17,15 @@ _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f]")
 CHARACTERS_MAX = 100
 
 
-class OptOut(NamedTuple):
-    """What the person did. `source`: of the entry in the suppression list. `word`: as it arrived."""
+class WordMessage(NamedTuple):
+    """What the person did. `source`: the person wrote it, or pressed a button. `word`: as it arrived."""
 
     source: str
     word: str
 
     @property
-    def reason(self) -> str:
+    def opt_out_reason(self) -> str:
+        """Of the entry in the suppression list."""
         did = "wrote" if self.source == WORD else "pressed"
         return f'{WORDS[RecipientReason.OPTED_OUT]} ({did} "{self.word}")'
 
@@ -45,11 +46,11 @@ def _kept(character: str) -> str:
     return character if character.isalnum() or is_mark else " "
 
 
-def read_opt_out(message: Mapping[str, Any], words: Collection[str]) -> OptOut | None:
-    """The opt-out in a message of the service, if it is one. `words` are normalised."""
+def read_word(message: Mapping[str, Any], words: Collection[str]) -> WordMessage | None:
+    """The word that a message of the service consists of, if it is one of `words`, which are normalised."""
     for source, text in _texts(message):
         if isinstance(text, str) and len(text) <= CHARACTERS_MAX and normalised(text) in words:
-            return OptOut(source, text.strip())
+            return WordMessage(source, text.strip())
     return None
 
 

@@ -6,16 +6,13 @@ Law: a secret is a SecretStr from the moment it is read, and no error quotes the
 """
 
 import os
-import re
 import tomllib
 from dataclasses import dataclass
-from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal
-from urllib.parse import unquote, urlsplit
+from typing import Any, Literal
 
 import platformdirs
-from pydantic import AfterValidator, Field, SecretStr, TypeAdapter, ValidationError
+from pydantic import Field, SecretStr, TypeAdapter, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -39,6 +36,19 @@ from engine.process.notification_settings import (
     WebhookSettings,
     mail_settings,
 )
+from engine.process.setting_forms import (
+    AppSecret,
+    BaseUrl,
+    HeaderName,
+    Home,
+    Identifier,
+    Networks,
+    PlainSecret,
+    Product,
+    ProxyUrl,
+    Token,
+    Version,
+)
 
 PREFIX = "DRUMBEAT_"
 SETTINGS_FILE = Path("drumbeat.toml")
@@ -54,7 +64,6 @@ SECRETS = (
     "smtp_url",
 )
 RereadSecret = Literal["access_token", "app_secret", "verify_token"]  # a running process follows their files
-APP_SECRETS_MAX = 2  # the present one and the next one, while it is replaced
 SECRET_BYTES_MAX = 16 * 1024  # limits what is read if the path names the wrong file
 ROOT_HOME = Path("/var/lib/drumbeat")  # for root, Postgres runs as another user, who cannot enter /root
 
@@ -71,89 +80,11 @@ def default_home() -> Path:
     return Path.home() / ".drumbeat" if " " in str(usual) else usual
 
 
-def _absolute(path: Path) -> Path:
-    return path.expanduser().absolute()
-
-
-def _without_slash(url: str) -> str:
-    return url.rstrip("/")
-
-
-def _shaped(pattern: str, shape: str) -> AfterValidator:
-    """A text that must match `pattern`. `shape` describes it in the error."""
-
-    def check(value: str) -> str:
-        if not re.fullmatch(pattern, value):
-            raise ValueError(f"must be {shape}")
-        return value
-
-    return AfterValidator(check)
-
-
-def _base_url(url: str) -> str:
-    """No user or password is allowed: errors show the URL, and the token authenticates the caller."""
-    try:
-        is_valid = re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", url) and urlsplit(url).port != 0
-    except ValueError:  # a bad port or unbalanced brackets
-        is_valid = False
-    if not is_valid:
-        raise ValueError("must be a URL like https://service.example, without a user or password")
-    return url
-
-
-def _proxy(value: SecretStr) -> SecretStr:
-    url = value.get_secret_value()
-    if not re.fullmatch(r"http://[^\s/?#]+/?", url) or ":" in unquote(urlsplit(url).username or ""):
-        raise ValueError("must be a URL like http://proxy.example:3128")
-    return value
-
-
-def _plain(value: SecretStr) -> SecretStr:
-    """Refuse control characters, such as the carriage return of a file written on Windows: no header may hold
-    one, and no signature would match.
-    """
-    if not value.get_secret_value().isprintable():
-        raise ValueError("must be a text without line ends and control characters")
-    return value
-
-
-def _token(value: SecretStr) -> SecretStr:
-    if not re.fullmatch(r"[\x21-\x7e]*", value.get_secret_value()):
-        raise ValueError("must be printable ASCII without spaces and line ends")
-    return value
-
-
-def _app_secrets(value: SecretStr) -> SecretStr:
-    lines = value.get_secret_value().split("\n")
-    # An empty line would be a key that everybody knows.
-    has_empty_key = len(lines) > 1 and "" in lines
-    if len(lines) > APP_SECRETS_MAX or not all(map(str.isprintable, lines)) or has_empty_key:
-        raise ValueError(f"must be 1 to {APP_SECRETS_MAX} lines of text without control characters")
-    return value
-
-
-def _networks(text: str) -> str:
-    for part in text.split(","):
-        ip_network(part.strip())  # its ValueError says what is wrong
-    return text
-
-
-Home = Annotated[Path, AfterValidator(_absolute)]
-BaseUrl = Annotated[str, AfterValidator(_base_url), AfterValidator(_without_slash)]
-PlainSecret = Annotated[SecretStr, AfterValidator(_plain)]
-AppSecret = Annotated[SecretStr, AfterValidator(_app_secrets)]
-Token = Annotated[SecretStr, AfterValidator(_token)]
-ProxyUrl = Annotated[SecretStr, AfterValidator(_proxy)]
 _REREAD_FORMS = {
     "access_token": TypeAdapter[SecretStr](Token),
     "app_secret": TypeAdapter[SecretStr](AppSecret),
     "verify_token": TypeAdapter[SecretStr](PlainSecret),
 }
-Identifier = Annotated[str, _shaped(r"[A-Za-z0-9_.-]{1,64}", "an id of letters and digits")]
-Version = Annotated[str, _shaped(r"v\d+\.\d+", "a version like v22.0")]
-HeaderName = Annotated[str, _shaped(r"[A-Za-z0-9-]{1,64}", "the name of a header, such as X-Remote-User")]
-Networks = Annotated[str, AfterValidator(_networks)]
-Product = Annotated[str, _shaped(r"[a-z][a-z_]*", "a lower-case word")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,44 +125,81 @@ class MetricsAddress:
 
 
 class Settings(BaseSettings):
-    """All settings, made by `load_settings`. `database_url` None means the embedded Postgres in `home`."""
+    """All settings, made by `load_settings`. `database_url` None means the embedded Postgres in `home`.
+
+    The text below each one is what the reference says of it, in Markdown.
+    """
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid", hide_input_in_errors=True
     )
 
     home: Home = Field(default_factory=default_home)
+    """The directory where data is kept; its path holds no spaces."""
     database_url: SecretStr | None = None
+    """A Postgres of your own, 15 to 18."""
     audience_database_url: SecretStr | None = None
+    """The Postgres that `--audience-sql` reads."""
     base_url: BaseUrl | None = None
+    """The address of the service."""
     api_version: Version = API_VERSION
+    """The version of its interface."""
     access_token: Token | None = None
-    app_secret: AppSecret | None = None
-    verify_token: PlainSecret | None = None
+    """The access token of the account."""
     waba_id: Identifier | None = None
+    """The id of the business account."""
+    app_secret: AppSecret | None = None
+    """The key with which the service signs its events; two lines while it is replaced."""
+    verify_token: PlainSecret | None = None
+    """The word with which the service verifies your callback."""
     product: Product = PRODUCT
+    """The value of `messaging_product` and of similar fields."""
     proxy_url: ProxyUrl | None = None
-    pair_rate_per_s: float = Field(default=1 / PAIR_EVERY_S, gt=0)
-    pair_burst: int = Field(default=PAIR_BURST, ge=1)
-    quota_scope: QuotaScope = QuotaScope.NUMBER
+    """An HTTP proxy on the way to the service, such as `http://user:password@proxy:3128`."""
     tag: bool = True
+    """`false` for a service that refuses `biz_opaque_callback_data`. Recipients in doubt are then settled by
+    number and recipient.
+    """
+    pair_rate_per_s: float = Field(default=1 / PAIR_EVERY_S, gt=0)
+    """Messages per second from one number to one recipient."""
+    pair_burst: int = Field(default=PAIR_BURST, ge=1)
+    """Messages from one number to one recipient at once."""
+    quota_scope: QuotaScope = QuotaScope.NUMBER
+    """Whether a messaging limit holds for each `number`, or for all of the `account` together."""
     silence_s: float = Field(default=SILENCE_S, gt=0)
-    # with less free space nothing is sent; 0 turns the check off
+    """After so many seconds without an event, while other events of its number arrive, a recipient in doubt
+    counts as probably not sent. After a gap of five minutes in the number's events, the time begins anew.
+    """
     least_free_mib: int = Field(default=LEAST_FREE_MIB, ge=0)
+    """With less free space than this on the embedded database's disk, nothing is sent; with less than twice
+    as much, nothing is planned; `0` never checks.
+    """
     notify_url: NotifyUrl | None = None
+    """Where notifications are posted."""
     notify_secret: PlainSecret | None = None
+    """The key with which these requests are signed; required with the address."""
     notify_mail_to: MailAddresses | None = None
+    """To whom notifications are mailed; separate several addresses by commas."""
     notify_mail_from: MailAddress | None = None
+    """The sender of these mails; required with recipients."""
     smtp_url: SmtpUrl | None = None
-    # the address of the console in browsers, unless only this machine uses it
+    """The mail server, as `smtp://user:password@mail.example:587` or `smtps://mail.example`; required with
+    recipients.
+    """
     console_url: BaseUrl | None = None
-    # a header that names the user, and the proxies that may set it
+    """The address of the console in browsers; required unless only this machine uses it."""
     console_user_header: HeaderName | None = None
+    """A header in which a trusted proxy names the user of the console."""
     console_proxies: Networks | None = None
+    """The addresses or networks of proxies before the console, separated by commas; also their
+    `X-Forwarded-For` counts.
+    """
     console_upload_mib: int = Field(default=200, ge=1)
-    # where a worker serves its metrics; port 0 is any free one
+    """How large an uploaded audience may be."""
     metrics_host: str = "127.0.0.1"
+    """The address where a worker serves its metrics; `0.0.0.0` in a container."""
     metrics_port: int = Field(default=9090, ge=0, le=65535)
+    """The port of the first process of a worker; `0` picks a free one."""
 
     @classmethod
     def settings_customise_sources(

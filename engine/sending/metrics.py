@@ -18,6 +18,7 @@ from engine.process.settings import MetricsAddress
 from engine.sending.flow_context import FlowContext
 from engine.sending.number_sender import NumberSender
 from engine.sending.reply_feedback import DURATION_BOUNDS_S
+from engine.sending.results_writer import HIGH_MARK
 from engine.sending.worker import Worker
 from engine.store.metrics import DatabaseMetrics, add_histogram, gauges
 from engine.store.overview import OverviewReader
@@ -58,7 +59,10 @@ class SenderMetrics(Collector):
 
 def _messages(context: FlowContext) -> Metric:
     family = CounterMetricFamily(
-        "drumbeat_messages", "Claimed messages by outcome.", labels=["number", "outcome"]
+        "drumbeat_messages",
+        "Claimed messages by what became of them: accepted, throttled, deferred (tried again later), failed, "
+        "in_doubt, not_sent (claimed, but not written; deferred).",
+        labels=["number", "outcome"],
     )
     for (number, outcome), count in sorted(context.results_writer.attempt_statistics.outcomes.items()):
         family.add_metric([number, outcome], count)
@@ -66,14 +70,25 @@ def _messages(context: FlowContext) -> Metric:
 
 
 def _numbers(senders: Sequence[NumberSender], now_ns: int) -> Iterable[Metric]:
-    requests = CounterMetricFamily("drumbeat_requests", "Requests written.", labels=["number"])
+    requests = CounterMetricFamily(
+        "drumbeat_requests", "Requests written. Its rate() is the achieved rate.", labels=["number"]
+    )
     limit = gauges("rate_limit", "Messages a second that the number may send.", "number")
-    permitted = gauges("rate_permitted", "Messages a second that the pace permits now.", "number")
-    lag = gauges("pacer_lag_seconds", "How long the next message has been due.", "number")
+    permitted = gauges(
+        "rate_permitted",
+        "Messages a second that the pace permits now: fewer than the limit after throttles, 0 while the "
+        "number rests or the circuit breaker is open.",
+        "number",
+    )
+    lag = gauges(
+        "pacer_lag_seconds", "How long the next claimed message could have been written already.", "number"
+    )
     in_flight = gauges("in_flight_requests", "Requests without a reply.", "number")
     ahead = gauges("claim_ahead_messages", "Messages that are claimed and not written.", "number")
     durations = HistogramMetricFamily(
-        "drumbeat_attempt_duration_seconds", "Requests, from the write to the reply.", labels=["number"]
+        "drumbeat_attempt_duration_seconds",
+        "Requests, from the write to the reply. A request without a reply is not counted.",
+        labels=["number"],
     )
     for sender in senders:
         number, dispatcher, bucket = [sender.lease.phone_number_id], sender.dispatcher, sender.pace.bucket
@@ -91,17 +106,20 @@ def _process(context: FlowContext, numbers_owned: int) -> Iterable[Metric]:
     writer = context.results_writer
     gauge = GaugeMetricFamily
     yield gauge("drumbeat_numbers_owned", "Numbers that this process owns.", numbers_owned)
-    yield gauge("drumbeat_results_waiting", "Outcomes that are not stored yet.", writer.pending)
-    yield gauge("drumbeat_results_oldest_seconds", "Age of the oldest of them.", writer.oldest_s)
+    waiting = f"Outcomes that are not stored yet. At {HIGH_MARK:,} the process claims nothing more."
+    yield gauge("drumbeat_results_waiting", waiting, writer.pending)
+    yield gauge("drumbeat_results_oldest_seconds", "How long the oldest outcome has waited.", writer.oldest_s)
     yield gauge(
         "drumbeat_circuit_breaker_open",
-        "1 while claims stop because the service is away.",
+        "1 while the service is away: one message at a time probes it.",
         int(context.breaker.tripped),
     )
 
 
 def _disk(disk_space: DiskSpaceGuard) -> Iterable[Metric]:
-    free = gauges("disk_free_bytes", "Free space of the embedded database's disk.")
+    free = gauges(
+        "disk_free_bytes", "Free space of the embedded database's disk. No value for a database of your own."
+    )
     needed = gauges("disk_needed_bytes", "With less free space nothing is sent.")
     if disk_space.disk is not None:
         free.add_metric([], disk_space.free_bytes)

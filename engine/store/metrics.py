@@ -1,7 +1,7 @@
 """Metrics of the database: how long it takes, and what it says of the whole installation.
 
-Every worker and every receiver shows the installation's metrics, with the same values: take the maximum over
-processes. While the database does not answer they are missing.
+Every worker, receiver and console shows the installation's metrics, with the same values: take the maximum
+over processes. While the database does not answer they are missing.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from engine.core.histogram import Histogram
 from engine.core.quota import QuotaStanding
 from engine.core.states import WAITS, CampaignState, RecipientState
-from engine.store.overview import Overview, OverviewReader
+from engine.store.overview import CAMPAIGNS_MAX, UNMATCHED_MAX, Overview, OverviewReader
 from engine.store.statement_times import BOUNDS_S, StatementTimes
 
 
@@ -27,11 +27,12 @@ class DatabaseMetrics(Collector):
 
     def collect(self) -> Iterable[Metric]:
         yield GaugeMetricFamily(
-            "drumbeat_database_up", "Whether the database answers this process.", int(self._is_up())
+            "drumbeat_database_up", "1 while the database answers this process.", int(self._is_up())
         )
         durations = HistogramMetricFamily(
             "drumbeat_database_duration_seconds",
-            "Statements, from the request to the answer, by their group.",
+            "Statements, from the request to the answer. The label is their file in engine/store/sql/queries,"
+            " such as claims, facts (outcomes), apply_statuses, inbox.",
             labels=["statements"],
         )
         for group in sorted(self._times.by_group):
@@ -68,10 +69,13 @@ def _installation(overview: Overview) -> Iterable[Metric]:
         "drumbeat_inbox_events", "Stored status events that are not applied yet.", inbox["waiting"]
     )
     yield GaugeMetricFamily(
-        "drumbeat_inbox_oldest_seconds", "Age of the oldest of them; 0 if there is none.", inbox["oldest_s"]
+        "drumbeat_inbox_oldest_seconds", "Age of the oldest of them. 0 if there is none.", inbox["oldest_s"]
     )
     yield GaugeMetricFamily(
-        "drumbeat_inbox_unmatched_events", "Status events that match no attempt yet.", inbox["unmatched"]
+        "drumbeat_inbox_unmatched_events",
+        "Status events that match no attempt yet; they wait for up to 8 days. "
+        f"Counted up to {UNMATCHED_MAX:,}.",
+        inbox["unmatched"],
     )
 
 
@@ -85,10 +89,19 @@ def _campaigns(rows: Sequence[asyncpg.Record]) -> Metric:
 
 def _current_campaigns(rows: Sequence[asyncpg.Record]) -> Iterable[Metric]:
     recipients = gauges(
-        "campaign_recipients", "Recipients of current campaigns by state.", "campaign", "state"
+        "campaign_recipients",
+        "Recipients of current campaigns: those that have not ended, or ended in the last 15 minutes; "
+        f"the newest {CAMPAIGNS_MAX}.",
+        "campaign",
+        "state",
     )
     paused = gauges("campaign_paused", "1 for each paused campaign.", "campaign", "reason_code")
-    waiting = gauges("campaign_waiting", "1 for each running campaign that waits.", "campaign", "reason_code")
+    waiting = gauges(
+        "campaign_waiting",
+        "1 for each running campaign that does not send now, such as window_closed.",
+        "campaign",
+        "reason_code",
+    )
     for row in rows:
         for state in RecipientState:
             recipients.add_metric([row["name"], state], row[state])
@@ -100,7 +113,11 @@ def _current_campaigns(rows: Sequence[asyncpg.Record]) -> Iterable[Metric]:
 
 
 def _quotas(standings: Mapping[str, QuotaStanding]) -> Iterable[Metric]:
-    limit = gauges("quota_limit", "People whom the number may write to in 24 hours.", "number")
+    limit = gauges(
+        "quota_limit",
+        "People whom the number may write to in 24 hours. No value without a messaging limit.",
+        "number",
+    )
     used = gauges("quota_used", "People who count in it now.", "number")
     for number, standing in standings.items():
         limit.add_metric([number], standing.limit)
@@ -109,12 +126,19 @@ def _quotas(standings: Mapping[str, QuotaStanding]) -> Iterable[Metric]:
 
 
 def _numbers(rows: Sequence[asyncpg.Record]) -> Iterable[Metric]:
-    owned = gauges("number_owned", "Whether a living process owns the number.", "number")
+    owned = gauges("number_owned", "1 if a living process owns the number.", "number")
     blocked = gauges(
-        "number_blocked", "1 for each number that is stopped or suspended.", "number", "reason_code"
+        "number_blocked",
+        "1 for each number that is stopped (until a person resumes it) or suspended (until a time).",
+        "number",
+        "reason_code",
     )
-    in_doubt = gauges("recipients_in_doubt", "Recipients in doubt by number.", "number")
-    event_age = gauges("event_age_seconds", "Time since the last event of the number.", "number")
+    in_doubt = gauges("recipients_in_doubt", "Recipients in doubt.", "number")
+    event_age = gauges(
+        "event_age_seconds",
+        "Time since the last event of the number. No value before its first event.",
+        "number",
+    )
     for row in rows:
         number = [row["phone_number_id"]]
         owned.add_metric(number, int(row["owned"]))

@@ -24,7 +24,7 @@ from engine.webhooks.events import (
     StatusRow,
     Unreadable,
 )
-from engine.webhooks.opt_outs import suppress_senders
+from engine.webhooks.opt_outs import note_opt_outs
 from engine.webhooks.packing import GroupRow, pack
 from engine.webhooks.parse import Reader, parse
 
@@ -136,7 +136,7 @@ async def _write_group(connection: Connection, group: GroupRow) -> None:
 async def _write_messages(connection: Connection, messages: Sequence[IncomingMessage]) -> None:
     columns = map(list, zip(*messages, strict=True))
     rows = await connection.fetch(queries("inbox")["keep_messages"], *columns)
-    await suppress_senders(connection, messages, {row["wamid"] for row in rows})
+    await note_opt_outs(connection, messages, {row["wamid"] for row in rows})
 
 
 async def _write_account(connection: Connection, events: Sequence[AccountEvent]) -> None:

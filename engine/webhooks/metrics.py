@@ -28,9 +28,14 @@ class Metrics(Collector):
     def collect(self) -> Iterable[Metric]:
         """For the registry."""
         yield _family("callback_answers", "Answers of the callback by HTTP status.", "status", self.answers)
-        yield _family("events", "Stored events by kind.", "kind", self.events)
-        yield _family("events_applied", "Status events by result.", "result", self.applied)
-        yield CounterMetricFamily("drumbeat_event_commits", "Commits of events.", self.commits)
+        yield _family("events", "Stored events: status, message, account, unreadable.", "kind", self.events)
+        yield _family(
+            "events_applied",
+            "Status events: matched, returned (no attempt known yet), dropped.",
+            "result",
+            self.applied,
+        )
+        yield CounterMetricFamily("drumbeat_event_commits", "Commits that stored events.", self.commits)
         yield GaugeMetricFamily(
             "drumbeat_events_uncommitted", "Events received and not yet committed.", self.waiting
         )
@@ -39,7 +44,7 @@ class Metrics(Collector):
         )
         yield CounterMetricFamily(
             "drumbeat_callback_connections_refused",
-            "Connections refused beyond the limit.",
+            "Connections refused, because too many were open.",
             self.refused_connections,
         )
 

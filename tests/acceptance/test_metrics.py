@@ -22,10 +22,13 @@ def test_the_reference_lists_every_metric_with_its_type_and_labels(scene: Scene,
     scene.drumbeat.ok("campaign", "start", "spring")
     log = tmp_path / "worker.log"
     worker = scene.drumbeat.start("worker", log=log)
-    [url] = urls(log)
+    console_log = tmp_path / "console.log"
+    console = ("console", "serve", "--port", "0", "--metrics-port", "0")
+    scene.drumbeat.start(*console, log=console_log)
+    own = [*urls(log), *urls(console_log)]
     until(lambda: scene.events_delivered() and scene.state() == "finished", "everybody has the message")
     found: dict[str, Family] = {}
-    for text in map(scrape, (url, f"{scene.receiver}/metrics", f"{scene.service.url}/metrics")):
+    for text in map(scrape, (*own, f"{scene.receiver}/metrics", f"{scene.service.url}/metrics")):
         found |= exposed(text)
     listed = documented()
     assert found.keys() == listed.keys()

@@ -289,10 +289,18 @@ async def test_a_name_is_no_external_id(ready: str, asked: CampaignSpec) -> None
         await create_campaign(ready, replace(asked, name="external:crm-7"))
 
 
+async def test_a_name_outranks_an_external_id(ready: str, pool: Pool, asked: CampaignSpec) -> None:
+    await create_campaign(ready, replace(asked, external_id="summer"))
+    await create_campaign(ready, replace(asked, name="summer"))
+    assert (await control.find_campaign(pool, "summer")).name == "summer"
+    assert (await control.find_campaign(pool, "external:summer")).name == "spring"
+
+
 async def test_a_campaign_is_steered_by_its_external_id(ready: str, pool: Pool, asked: CampaignSpec) -> None:
     await create_campaign(ready, replace(asked, external_id="crm-7"))
     async with pool.acquire() as connection:
         for act in (control.start, control.pause, control.resume, control.cancel):
             assert (await act(connection, "external:crm-7")).name == "spring"
+        assert (await control.find_campaign(connection, "crm-7")).name == "spring"
         with pytest.raises(ConfigurationError, match='no campaign "external:crm"'):
             await control.start(connection, "external:crm")

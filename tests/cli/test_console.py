@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from tests.cli.processes import Drumbeat, serving
+from tests.metrics_text import served_ports
 
 pytestmark = pytest.mark.usefixtures("warm_starts")
 PASSWORD = "a long enough password"
@@ -20,15 +21,24 @@ def add_user(drumbeat: Drumbeat, tmp_path: Path, password: str = PASSWORD) -> tu
     return done.exit_code, done.stderr
 
 
-def test_it_serves_until_it_is_stopped(drumbeat: Drumbeat) -> None:
-    process = drumbeat.start("console", "serve", "--port", "0")
+def test_it_serves_until_it_is_stopped(drumbeat: Drumbeat, tmp_path: Path) -> None:
+    """Open streams end with it; no kill is needed."""
+    log = tmp_path / "console.log"
+    process = drumbeat.start("console", "serve", "--port", "0", "--metrics-port", "0", log=log)
     assert process.stdout is not None
     listening = orjson.loads(process.stdout.readline())
     assert listening["event"] == "listening"
     with urllib.request.urlopen(listening["url"] + "/api/v1/campaigns", timeout=30) as reply:
         assert orjson.loads(reply.read()) == {"campaigns": [], "next": None}
-    process.send_signal(signal.SIGTERM)
+    (port,) = served_ports(log)
+    drumbeat.ok("health", "--port", str(port))
+    with urllib.request.urlopen(listening["url"] + "/live/campaigns", timeout=30) as stream:
+        assert stream.readline().startswith(b"retry")
+        process.send_signal(signal.SIGTERM)
+        while stream.readline():
+            pass
     assert process.wait(30) == 128 + signal.SIGTERM
+    assert "request_failed" not in log.read_text()
 
 
 def test_a_token_opens_it_to_a_program(drumbeat: Drumbeat, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.core.opt_out import BUTTON, WORD, normalised, read_opt_out
+from engine.core.opt_out import BUTTON, WORD, normalised, read_word
 
 WORDS = frozenset(
     map(normalised, ("stop", "opt out", "não quero mais", "إلغاء الاشتراك", "रोकें", "หยุด", "退订", "iptal"))
@@ -21,7 +21,7 @@ def text(body: Any) -> dict[str, Any]:
      "إلغاء الاشتراك", "رِإلغاء الاشتراك"[2:], "रोकें।", "หยุด", "退订。", "İPTAL", "ｓｔｏｐ"],
 )  # fmt: skip
 def test_a_word_in_any_spelling(body: str) -> None:
-    opt_out = read_opt_out(text(body), WORDS)
+    opt_out = read_word(text(body), WORDS)
     assert opt_out is not None
     assert opt_out == (WORD, body.strip())
 
@@ -44,7 +44,7 @@ def test_a_word_in_any_spelling(body: str) -> None:
     ],
 )
 def test_anything_else_is_no_opt_out(body: Any) -> None:
-    assert read_opt_out(text(body), WORDS) is None
+    assert read_word(text(body), WORDS) is None
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_anything_else_is_no_opt_out(body: Any) -> None:
     ],
 )
 def test_a_button_by_its_payload_or_its_title(message: dict[str, Any], word: str) -> None:
-    assert read_opt_out(message, WORDS) == (BUTTON, word)
+    assert read_word(message, WORDS) == (BUTTON, word)
 
 
 @pytest.mark.parametrize(
@@ -68,10 +68,10 @@ def test_a_button_by_its_payload_or_its_title(message: dict[str, Any], word: str
     [{}, {"text": "stop"}, {"text": None}, {"button": ["STOP"]}, {"interactive": {"button_reply": "stop"}}],
 )
 def test_a_message_of_another_shape_is_no_opt_out(message: dict[str, Any]) -> None:
-    assert read_opt_out(message, WORDS) is None
+    assert read_word(message, WORDS) is None
 
 
 def test_the_reason_says_what_the_person_did() -> None:
-    wrote, pressed = read_opt_out(text("Stop"), WORDS), read_opt_out({"button": {"payload": "STOP"}}, WORDS)
-    assert wrote is not None and wrote.reason == 'opted out (wrote "Stop")'
-    assert pressed is not None and pressed.reason == 'opted out (pressed "STOP")'
+    wrote, pressed = read_word(text("Stop"), WORDS), read_word({"button": {"payload": "STOP"}}, WORDS)
+    assert wrote is not None and wrote.opt_out_reason == 'opted out (wrote "Stop")'
+    assert pressed is not None and pressed.opt_out_reason == 'opted out (pressed "STOP")'

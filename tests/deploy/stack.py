@@ -41,7 +41,8 @@ class Stack:
         self.services = read_services({"DATA_DIRECTORY": "data"})
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self._holders: dict[str, int] = {}
-        self._volumes = {"data": self._volume("data", 10001), "postgres": self._volume("postgres", 999)}
+        owners = {"data": 10001, "console": 10001, "postgres": 999}
+        self._volumes = {name: self._volume(name, user) for name, user in owners.items()}
 
     def up(self) -> None:
         """Start every service that runs for long and is ours, or the database."""

@@ -24,6 +24,16 @@ from tests.deploy.stack import Stack
 PEOPLE = 1_500
 NUMBERS = ("--number", "106540352242922", "--number", "106540352242923")
 TERMINATED = 128 + signal.SIGTERM
+SIGN_IN = """
+python - <<END
+import http.client
+console = http.client.HTTPConnection("127.0.0.1", 8082)
+form = {"Origin": "http://127.0.0.1:8082", "Content-Type": "application/x-www-form-urlencoded"}
+console.request("POST", "/sign-in", "name=admin&password=trial-password", form)
+print(console.getresponse().status)
+END
+touch /var/lib/drumbeat/uploads
+"""
 
 
 def test_the_file_follows_the_schema_of_compose_files() -> None:
@@ -82,8 +92,10 @@ def test_a_campaign_goes_through_the_services(stack: Stack) -> None:
     drumbeat(stack, "campaign", "create", "spring", "--audience", "people.csv", *template, *NUMBERS)
     drumbeat(stack, "campaign", "start", "spring")
     until(lambda: accepted(stack) > PEOPLE // 10, "it sends")
-    for name in ("receiver", "emulator", "worker-1", "worker-2"):
+    for name in ("receiver", "emulator", "console", "worker-1", "worker-2"):
         assert stack.is_healthy(name), stack.log(name)
+    signed_in = stack.run_shell("console", SIGN_IN)
+    assert (signed_in.stdout, signed_in.stderr) == ("303\n", "")
     stack.kill("worker-1")
     until(lambda: is_settled(stack), "the other worker sends to all others, and their statuses arrive")
 

@@ -82,9 +82,9 @@ def test_every_pod_is_confined(overlay: str) -> None:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_every_sender_and_receiver_may_drain(overlay: str) -> None:
+def test_every_process_that_runs_for_long_may_drain(overlay: str) -> None:
     for name, pod in pods(overlay):
-        if name in {"worker", "receiver", "campaign"}:
+        if name in {"worker", "receiver", "console", "campaign"}:
             waits_s = sum(
                 int(step.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", ["", "0"])[1])
                 for step in pod["containers"]
@@ -134,6 +134,16 @@ def test_what_scales_and_what_may_be_disrupted_exists(overlay: str) -> None:
         labels = named(overlay, "Deployment", name)["spec"]["template"]["metadata"]["labels"]
         selected = named(overlay, "PodDisruptionBudget", name)["spec"]["selector"]["matchLabels"]
         assert selected.items() <= labels.items()
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_console_is_one_pod_whose_metrics_are_not_reached_where_its_pages_are(overlay: str) -> None:
+    """A second pod would refuse the forms of the first one."""
+    console = named(overlay, "Deployment", "console")["spec"]
+    assert (console["replicas"], console["strategy"]) == (1, {"type": "Recreate"})
+    assert [port["name"] for port in named(overlay, "Service", "console")["spec"]["ports"]] == ["page"]
+    (allowed,) = named(overlay, "NetworkPolicy", "pages")["spec"]["ingress"]
+    assert [port["port"] for port in allowed["ports"]] == ["page"]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

@@ -62,11 +62,14 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(directory: Path, worker: int, receiver: int, emulator: int) -> Iterator[Prometheus]:
+def prometheus(
+    directory: Path, *, worker: int, receiver: int, console: int, emulator: int
+) -> Iterator[Prometheus]:
     """Prometheus with our configuration; ports and intervals are those of the test."""
     assert BINARY is not None
     config = (PROMETHEUS / "local.yml").read_text("utf-8").replace("interval: 10s", "interval: 1s")
-    for usual, port in (("9090", worker), ("8080", receiver), ("8081", emulator)):
+    ports = {"9090": worker, "8080": receiver, "8083": console, "8081": emulator}
+    for usual, port in ports.items():
         assert f'["127.0.0.1:{usual}"]' in config
         config = config.replace(f'["127.0.0.1:{usual}"]', f'["127.0.0.1:{port}"]')
     directory.mkdir()
@@ -97,10 +100,15 @@ def test_a_stopped_receiver_is_an_alert_until_it_is_back(scene: Scene, tmp_path:
     scene.drumbeat.ok("campaign", "start", "spring")
     worker = scene.drumbeat.start("worker", log=log)
     [metrics] = served_ports(log)
+    console_log = tmp_path / "console.log"
+    scene.drumbeat.start("console", "serve", "--port", "0", "--metrics-port", "0", log=console_log)
+    [console] = served_ports(console_log)
     emulator = int(scene.service.url.rpartition(":")[2])
-    with prometheus(tmp_path / "prometheus", metrics, receiver, emulator) as server:
+    with prometheus(
+        tmp_path / "prometheus", worker=metrics, receiver=receiver, console=console, emulator=emulator
+    ) as server:
         with serving(scene.drumbeat, *words):
-            until(lambda: server.value('sum(up{job=~"drumbeat-.*"})') == 3, "all three are scraped")
+            until(lambda: server.value('sum(up{job=~"drumbeat-.*"})') == 4, "all four are scraped")
             accepted = 'sum(drumbeat_messages_total{outcome="accepted"})'
             until(lambda: server.value(accepted) == 300, "what the worker sent is seen")
             until(lambda: server.value("sum(drumbeat_emulator_accepted_total)") == 300, "so does the service")

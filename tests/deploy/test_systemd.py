@@ -56,6 +56,8 @@ def test_the_service_is_confined(installed: Path, name: str) -> None:
     assert float(found[1]) < EXPOSURE_MAX, done.stdout
 
 
-@pytest.mark.parametrize("name", ["drumbeat-worker@.service", "drumbeat-receiver.service"])
+@pytest.mark.parametrize(
+    "name", ["drumbeat-worker@.service", "drumbeat-receiver.service", "drumbeat-console.service"]
+)
 def test_no_restart_follows_an_error_that_it_cannot_mend(name: str) -> None:
     assert "RestartPreventExitStatus=2 77 78\n" in (UNITS / name).read_text()

@@ -17,6 +17,7 @@ PLACEHOLDERS = {
     "PNID": "1",
     "PHONE": PHONE,
     "webhooks serve": "webhooks serve --port 0",  # any free one: tests run at the same time
+    "console serve": "console serve --port 0 --metrics-port 0",
 }
 
 

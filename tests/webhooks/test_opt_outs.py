@@ -1,5 +1,6 @@
 """Incoming messages that opt out: the list, its source and the audit, in one transaction with the message."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
@@ -20,10 +21,20 @@ ANA, ANA_TOO = 5511987654321, 551187654321
 
 
 async def receive(
-    connection: Connection, body: dict[str, Any], wamid: str = "in.1", sender: int = ANA
+    connection: Connection,
+    body: dict[str, Any],
+    wamid: str = "in.1",
+    sender: int = ANA,
+    sent_at: datetime = NOON,
 ) -> None:
-    message = IncomingMessage(wamid, NUMBER, str(sender), "text", NOON, orjson.dumps(body).decode())
+    message = IncomingMessage(wamid, NUMBER, str(sender), "text", sent_at, orjson.dumps(body).decode())
     await write_together(connection, Parsed(messages=[message]), EventFlow())
+
+
+async def write(connection: Connection, word: str, second: int) -> None:
+    """Ana writes a word, so many seconds after noon by the service's clock."""
+    at = NOON + timedelta(seconds=second)
+    await receive(connection, {"text": {"body": word}}, wamid=f"in.{word}.{second}", sent_at=at)
 
 
 async def listed(connection: Connection) -> dict[int, tuple[str, str]]:
@@ -73,6 +84,45 @@ async def test_the_words_are_a_table_that_people_edit(connection: Connection) ->
     assert 4930901820 not in await listed(connection)
     with pytest.raises(UsageError):
         await add_words(connection, ["!!"], "de")
+
+
+async def test_a_word_takes_back_what_a_word_did(connection: Connection) -> None:
+    await write(connection, "stop", 0)
+    await write(connection, "Start!", 1)
+    assert not await listed(connection)
+    detail = {"source": "word", "word": "Start!", "wamid": "in.Start!.1", "number": NUMBER}
+    assert (await audited(connection))[1:] == [("recipient", "opt-in", detail)]
+    await write(connection, "start", 2)
+    assert len(await audited(connection)) == 2  # nothing was left to take back
+
+
+@pytest.mark.parametrize("before", [0, 2])
+async def test_no_word_takes_back_what_a_person_did(connection: Connection, before: int) -> None:
+    """Whether the person or the word was first."""
+    await write(connection, "stop", before)
+    assert (await add_suppressions(connection, [f"+{ANA}"], "asked by phone")).unchanged == 1
+    await write(connection, "stop", before + 1)
+    await write(connection, "start", 9)
+    assert (await listed(connection))[ANA] == ("asked by phone", "hand")
+
+
+@pytest.mark.parametrize(("second", "is_listed"), [(4, False), (5, True), (6, True)])
+async def test_a_message_that_comes_late_takes_back_no_later_word(
+    connection: Connection, second: int, is_listed: bool
+) -> None:
+    await write(connection, "stop", 0)
+    await write(connection, "stop", second)
+    await write(connection, "start", 5)
+    assert (ANA in await listed(connection)) is is_listed
+
+
+async def test_a_word_has_one_meaning(connection: Connection) -> None:
+    assert await add_words(connection, ["ja bitte"], "de", opts_in=True) == 1
+    with pytest.raises(UsageError, match="opt in"):
+        await add_words(connection, ["genug", "Ja, bitte"], "de")
+    with pytest.raises(UsageError, match="opt out"):
+        await add_words(connection, ["stop"], "de", opts_in=True)
+    assert "genug" not in {each.word for each in await list_words(connection)}
 
 
 async def test_every_word_of_the_table_can_be_written(connection: Connection) -> None:

@@ -1,13 +1,13 @@
 -- What commands ask about campaigns: find, list, start, stop.
 
 -- name: find
--- By its name, or as `external:KEY` by its external id.
+-- By its name, else by its external id, which `external:KEY` names even if a campaign is called so.
 SELECT campaign_id, name, external_id, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, on_unknown, start_at, expires_at, max_failed,
        audience_rows, rejected, duplicates, recipients, created_at, planned_at, started_at, finished_at,
        options ->> 'test of' AS test_of
 FROM campaigns
-WHERE name = $1 OR (starts_with($1, 'external:') AND external_id = substr($1, 10))
+WHERE name = $1 OR external_id = $1 OR (starts_with($1, 'external:') AND external_id = substr($1, 10))
 ORDER BY name = $1 DESC
 LIMIT 1;
 

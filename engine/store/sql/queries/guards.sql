@@ -87,10 +87,10 @@ WHERE ranges.campaign_id = $1 AND ranges.state = 'open' AND ranges.phone_number_
 GROUP BY 1, 2 ORDER BY 2, 1;
 
 -- name: opt_out_words
-SELECT word, language FROM opt_out_words ORDER BY language, word;
+SELECT word, language, opts_in FROM opt_out_words ORDER BY opts_in, language, word;
 
 -- name: add_opt_out_word
-INSERT INTO opt_out_words (word, language) VALUES ($1, $2) ON CONFLICT (word) DO NOTHING RETURNING word;
+INSERT INTO opt_out_words (word, language, opts_in) VALUES ($1, $2, $3) ON CONFLICT (word) DO NOTHING RETURNING word;
 
 -- name: remove_opt_out_word
 DELETE FROM opt_out_words WHERE word = $1 RETURNING word;

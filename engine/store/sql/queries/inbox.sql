@@ -34,8 +34,19 @@ SELECT DISTINCT ON (phone) phone, reason, source
 FROM unnest($1::bigint[], $2::text[], $3::text[]) AS opted_out (phone, reason, source) ORDER BY phone
 ON CONFLICT (phone) DO NOTHING;
 
--- name: audit_opt_outs
-INSERT INTO audit (actor, action, detail) SELECT 'recipient', 'opt-out', detail FROM unnest($1::jsonb[]) AS detail;
+-- name: lock_opt_outs
+-- One receiver at a time: a message that opts in must see one that opts out at the same moment.
+SELECT pg_advisory_xact_lock(hashtextextended('drumbeat.opt_outs', 0));
+
+-- name: messages_since
+-- What a person wrote at a time or later.
+SELECT body FROM incoming_messages WHERE sender = ANY($1::text[]) AND sent_at >= $2;
+
+-- name: take_back
+DELETE FROM suppressions WHERE phone = ANY($1::bigint[]) AND source IN ('word', 'button') RETURNING phone;
+
+-- name: audit_words
+INSERT INTO audit (actor, action, detail) SELECT 'recipient', $1, detail FROM unnest($2::jsonb[]) AS detail;
 
 -- name: keep_account_events
 -- A repeated event is one row. If an event has no time of its own and comes again after another event about its subject

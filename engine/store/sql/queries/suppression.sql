@@ -3,10 +3,12 @@
 -- and time.
 
 -- name: add
+-- An entry that a word made becomes that of the person who lists the phone too: no other word takes it back.
 INSERT INTO suppressions (phone, reason, source)
 SELECT DISTINCT phone, $2, $3 FROM unnest($1::bigint[]) AS phone ORDER BY phone
-ON CONFLICT (phone) DO NOTHING
-RETURNING phone;
+ON CONFLICT (phone) DO UPDATE SET reason = EXCLUDED.reason, source = EXCLUDED.source
+WHERE suppressions.source IN ('word', 'button')
+RETURNING phone, xmax = 0 AS is_new;
 
 -- name: add_each
 -- Phones that the service refused because their people opted out, each with a reason of its own.
