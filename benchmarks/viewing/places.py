@@ -48,7 +48,13 @@ def views(examples: Mapping[str, str]) -> list[View]:
     found = (
         route.path for route in routes() if route.method == "GET" and not route.path.startswith(_NO_VIEWS)
     )
-    return [view for path in dict.fromkeys(found) for view in _of_route(path, examples)]
+    paths = sorted(dict.fromkeys(found), key=_is_file)
+    return [view for path in paths for view in _of_route(path, examples)]
+
+
+def _is_file(path: str) -> bool:
+    """Files come last: the console works on the next part of one that nobody reads to its end."""
+    return path.endswith("/export")
 
 
 def _of_route(path: str, examples: Mapping[str, str]) -> Iterator[View]:

@@ -9,12 +9,14 @@ import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-from playwright.async_api import CDPSession, async_playwright, expect
+from typing import TYPE_CHECKING
 
 from benchmarks.harness.processes import BenchmarkFailed
 from benchmarks.memory import memory
 from benchmarks.viewing.serving import ServedConsole
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession
 
 GROWTH_SHARE_MAX = 0.05  # in the measured time, by the slope
 _NODES, _HEAP = "Nodes", "JSHeapUsedSize"
@@ -67,6 +69,8 @@ async def watch_tab(
 
     `servers`: process ids by name. Nothing is read in the warm-up.
     """
+    from playwright.async_api import async_playwright, expect  # a package of the development installation
+
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         raise BenchmarkFailed("a tab needs Chromium: apt-get install chromium")

@@ -26,8 +26,8 @@ NUMBERS = [str(number) for number in range(1000, 1016)]
 # In 75 ranges. A page looks at some of these ranges, or at some pages of the table by an index.
 RECIPIENTS = 40_000
 ROWS_MAX = RECIPIENTS // 4
-# A file has all recipients, and is no page.
-FILES = ("/export",)
+# A file has all recipients. The others count all of them, or all with a reason.
+WHOLE = ("/export", "/report", "/reasons", "/plan")
 WATCHERS = 12
 READS = 4
 
@@ -69,8 +69,8 @@ async def test_no_view_reads_a_large_campaign(database_url: str, large: Planted,
             reply = await caller.get(view.address)
             assert reply.status in {200, 303}, (view.address, reply.text)
             read[view.route] = await rows_read(pool) - before
-    costly = [f"{route}: {rows:,}" for route, rows in read.items() if rows > ROWS_MAX]
-    assert [line for line in costly if not line.partition(":")[0].endswith(FILES)] == [], "rows read"
+    costly = {route: rows for route, rows in read.items() if rows > ROWS_MAX and not route.endswith(WHOLE)}
+    assert list(costly.items()) == []
 
 
 @pytest.mark.parametrize("fails", [False, True])
