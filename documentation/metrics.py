@@ -74,9 +74,9 @@ A service that is away does not make a worker unready: another worker would not 
 """
 
 INSTALLATION = """
-The rest describes the whole installation. Each of them reads it from the database, at most
-once in 5 s and only if it is scraped. So several processes show the same value: take `max`, never `sum`.
-While the database does not answer, these metrics are missing.
+The rest describes the whole installation. Each of them reads it from the database, at most once in
+5 s and only if it is scraped. So several processes show the same value: take `max`, never `sum`. While the
+database does not answer, these metrics are missing.
 
 """
 
@@ -101,7 +101,7 @@ def metrics_page() -> str:
         + "\n## Receiver\n\n"
         + _table(_rows(Metrics()))
         + "\n## Console\n\n"
-        + _table(_rows(RequestMetrics()) + _rows(OpenStreams()))
+        + _table([*_rows(RequestMetrics()), *_rows(OpenStreams())])
         + "\n## Database\n\nOf each worker, receiver and console:\n\n"
         + _table(database[:_UP_TO_HERE])
         + INSTALLATION

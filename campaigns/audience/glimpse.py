@@ -34,6 +34,11 @@ class Glimpse:
     samples: Sequence[Sequence[str]]
     form: str
 
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The first rows."""
+        return list(zip(*self.samples, strict=True))
+
 
 def glimpse(path: Path, options: ReadOptions = AS_IT_IS) -> Glimpse:
     """Read the header and the first rows of a file. Errors as `open_table`."""

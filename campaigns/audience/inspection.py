@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from campaigns.audience.bad_rows import BadRows
 from campaigns.audience.duplicate_counter import DuplicateCounter
 from campaigns.audience.opening import AS_IT_IS, ReadOptions, open_table
 from campaigns.audience.reject_file import RejectFile, require_no_reject_list
@@ -43,8 +44,10 @@ def inspect_audience(
     rules: RowRules = PHONES_ONLY,
     options: ReadOptions = AS_IT_IS,
     progress: ProgressCallback = no_progress,
+    bad_rows: BadRows | None = None,
 ) -> Inspection:
-    """Check every row as `campaign create` does, in constant memory, with the same errors.
+    """Check every row as `campaign create` does, in constant memory, with the same errors. `bad_rows` gets
+    the rows that a person may correct.
 
     ConfigurationError if the temporary file for more than a million phones cannot be written.
     """
@@ -57,8 +60,11 @@ def inspect_audience(
         require_no_reject_list(reader.header, reader.name)
         check = row_check(reader.header, reader.name, rules)
         rows = good = 0
-        for batch in check.batches(reader):
+        for read in map(check.corrected, reader.batches()):
+            batch = check.check(read)
             rejects.add(batch.rejects)
+            if bad_rows is not None:
+                bad_rows.add(reader, read, batch.rejects)
             phones.add(map(canonical_phone, batch.phones))
             rows, good = rows + batch.rows, good + len(batch.phones)
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))

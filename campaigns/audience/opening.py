@@ -22,7 +22,7 @@ from campaigns.audience.parquet import spool_parquet
 from campaigns.audience.reader import AudienceReader, AudienceTable, open_audience
 from campaigns.audience.spool import Spool
 from campaigns.audience.unpacking import read_stream, unpack
-from campaigns.audience.workbook_reader import read_workbook
+from campaigns.audience.workbook_reader import read_sheet_names, read_workbook
 from engine.errors import UsageError
 
 
@@ -71,13 +71,7 @@ class OpenAudience:
 def open_table(path: Path, options: ReadOptions = AS_IT_IS) -> Iterator[OpenAudience]:
     """Open a file, or standard input for `-`. UnreadableAudience names what is wrong and what to do."""
     with ExitStack() as stack:
-        file, name, source = _opened(path, stack)
-        found = recognise(file, name)
-        if isinstance(found, Packing):
-            file = stack.enter_context(unpack(file, found, name))
-            if source is not None:
-                source.require_unchanged()
-            found = _recognise_unpacked(file, name)
+        file, name, source, found = _recognised(path, stack)
         form = options.form or found
         _check_sheet(form, options, name)
         if form is Format.CSV:
@@ -88,6 +82,24 @@ def open_table(path: Path, options: ReadOptions = AS_IT_IS) -> Iterator[OpenAudi
         if source is not None:
             source.require_unchanged()
         yield OpenAudience(spool.name, spool)
+
+
+def sheets_of(path: Path) -> list[str]:
+    """The sheets of a workbook that have rows, for whoever must choose one; none of another form."""
+    with ExitStack() as stack:
+        file, name, _, form = _recognised(path, stack)
+        return read_sheet_names(file, form, name) if form in WORKBOOKS else []
+
+
+def _recognised(path: Path, stack: ExitStack) -> tuple[BinaryIO, str, ChangeCheck | None, Format]:
+    file, name, source = _opened(path, stack)
+    found = recognise(file, name)
+    if not isinstance(found, Packing):
+        return file, name, source, found
+    file = stack.enter_context(unpack(file, found, name))
+    if source is not None:
+        source.require_unchanged()
+    return file, name, source, _recognise_unpacked(file, name)
 
 
 def _opened(path: Path, stack: ExitStack) -> tuple[BinaryIO, str, ChangeCheck | None]:

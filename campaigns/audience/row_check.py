@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import compress, repeat
 
 from campaigns.audience.columns import column_index
+from campaigns.audience.corrections import Corrections, corrected
 from campaigns.audience.header_media import HeaderMedia, HeaderMediaCheck
 from campaigns.audience.phone import Normaliser
 from campaigns.audience.reader import AudienceTable, Row, RowBatch, is_blank
@@ -55,6 +56,7 @@ class RowRules:
     national numbers. `mapped`: another name for a column → its name in the audience. `defaults`: a column →
     the text for its empty cells. Columns are given by either name. `as_mobile`: see `mobile_forms`. `choice`:
     which of several templates a row gets. `media`: the first of `params` is the media of the header.
+    `corrections`: rows that stand in for those of the audience.
     """
 
     phone_column: str = "phone"
@@ -65,6 +67,7 @@ class RowRules:
     as_mobile: tuple[str, ...] = ()
     media: HeaderMedia | None = None
     choice: TemplateChoice | None = None
+    corrections: Corrections = field(default_factory=dict)
 
     @property
     def literals(self) -> list[str]:
@@ -87,9 +90,15 @@ class RowCheck:
     defaults: tuple[tuple[int, str], ...]  # index of a column, and the text for its empty cells
     media: HeaderMediaCheck | None = None  # of the first pick
     chooser: TemplateChooser | None = None  # if there are several templates
+    corrections: Corrections = field(default_factory=dict)
+
+    def corrected(self, batch: RowBatch) -> RowBatch:
+        """The batch as it is checked."""
+        return corrected(batch, self.corrections) if self.corrections else batch
 
     def check(self, batch: RowBatch) -> CheckedBatch:
         """Split a batch into good rows and rejects; blank rows are neither."""
+        batch = self.corrected(batch)
         if not batch.rows:
             return CheckedBatch(batch.read_bytes, (), (), (), sorted(batch.rejects, key=_line_of))
         columns: list[Sequence[str]] = list(zip(*batch.rows, strict=True))
@@ -176,6 +185,8 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
     refuse.
     """
     _check_texts(rules)
+    if any(len(cells) != len(header) for cells in rules.corrections.values()):
+        raise UsageError("a corrected row needs one cell for each column", remedy="correct it again")
     for name in rules.mapped.values():
         column_index(header, name, where=where)
 
@@ -202,6 +213,7 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
         defaults=defaults,
         media=None if rules.media is None else HeaderMediaCheck(rules.media),
         chooser=None if rules.choice is None else _chooser(rules.choice, index_of),
+        corrections=rules.corrections,
     )
 
 

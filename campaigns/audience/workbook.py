@@ -29,11 +29,14 @@ _NAME_IT = "name one with --sheet"
 
 
 class SheetRequest(NamedTuple):
-    """Which sheet of which workbook; None: the only visible one with rows. `memory_bytes`: the limit."""
+    """Which sheet of which workbook; None: the only visible one with rows. `memory_bytes`: the limit.
+    `names_only`: which sheets there are, instead of the rows of one.
+    """
 
     name: str
     sheet: str | None
     memory_bytes: int
+    names_only: bool = False
 
 
 class SheetFound(NamedTuple):
@@ -64,11 +67,27 @@ def spool_sheet(file: BinaryIO, sheet_name: str | None, spool: Spool) -> None:
     except PasswordError as error:
         raise _protected(spool.name) from error
     except CalamineError as error:
-        if _is_encrypted(file):
-            raise _protected(spool.name) from error
-        raise UnreadableAudience(
-            f"the workbook is damaged, or is none: {error}", where=spool.name, remedy="save it again as XLSX"
-        ) from error
+        raise _damaged(file, spool.name, error) from error
+
+
+def filled_sheets(file: BinaryIO, name: str) -> list[str]:
+    """The visible sheets that have rows. UnreadableAudience if the workbook is protected or damaged."""
+    file.seek(0)
+    try:
+        with CalamineWorkbook.from_filelike(file) as workbook:
+            return _filled(workbook)
+    except PasswordError as error:
+        raise _protected(name) from error
+    except CalamineError as error:
+        raise _damaged(file, name, error) from error
+
+
+def _damaged(file: BinaryIO, name: str, error: CalamineError) -> UnreadableAudience:
+    if _is_encrypted(file):
+        return _protected(name)
+    return UnreadableAudience(
+        f"the workbook is damaged, or is none: {error}", where=name, remedy="save it again as XLSX"
+    )
 
 
 def _is_encrypted(file: BinaryIO) -> bool:
@@ -91,14 +110,10 @@ def _chosen(workbook: CalamineWorkbook, name: str | None, where: str) -> Calamin
                 f'there is no sheet "{name}"', where=where, remedy=f"it has {_listed(workbook.sheet_names)}"
             )
         return _with_rows(workbook.get_sheet_by_name(name), where)
-    shown = [
-        sheet.name
-        for sheet in workbook.sheets_metadata
-        if sheet.visible is SheetVisibleEnum.Visible and sheet.typ is SheetTypeEnum.WorkSheet
-    ]
+    shown = _shown(workbook)
     if len(shown) == 1:
         return _with_rows(workbook.get_sheet_by_name(shown[0]), where)
-    filled = [sheet for sheet in shown if workbook.get_sheet_by_name(sheet).start is not None]
+    filled = _filled(workbook)
     if len(filled) > 1:
         problem = f"the workbook has {len(filled)} sheets with rows: {_listed(filled)}"
         raise UnreadableAudience(problem, where=where, remedy=_NAME_IT)
@@ -106,6 +121,18 @@ def _chosen(workbook: CalamineWorkbook, name: str | None, where: str) -> Calamin
         problem = "no visible sheet of the workbook has rows; pictures and charts are not read"
         raise UnreadableAudience(problem, where=where, remedy=f"put the rows into a sheet, or {_NAME_IT}")
     return workbook.get_sheet_by_name(filled[0])
+
+
+def _shown(workbook: CalamineWorkbook) -> list[str]:
+    return [
+        sheet.name
+        for sheet in workbook.sheets_metadata
+        if sheet.visible is SheetVisibleEnum.Visible and sheet.typ is SheetTypeEnum.WorkSheet
+    ]
+
+
+def _filled(workbook: CalamineWorkbook) -> list[str]:
+    return [sheet for sheet in _shown(workbook) if workbook.get_sheet_by_name(sheet).start is not None]
 
 
 def _with_rows(sheet: CalamineSheet, where: str) -> CalamineSheet:

@@ -29,12 +29,24 @@ _ROOT = Path(campaigns.__file__).parents[1]
 
 def read_workbook(file: BinaryIO, form: Format, sheet: str | None, spool: Spool) -> None:
     """Write the rows of a sheet to the spool. UnreadableAudience if it is no table, damaged or too large."""
+    found = _ask(file, form, spool, SheetRequest(spool.name, sheet, MEMORY_BYTES_MAX))
+    spool.name, spool.form, spool.header, spool.first = cast("SheetFound", found)
+
+
+def read_sheet_names(file: BinaryIO, form: Format, name: str) -> list[str]:
+    """The visible sheets that have rows. UnreadableAudience as `read_workbook`."""
+    with Spool(name) as spool:
+        request = SheetRequest(name, None, MEMORY_BYTES_MAX, names_only=True)
+        return cast("list[str]", _ask(file, form, spool, request))
+
+
+def _ask(file: BinaryIO, form: Format, spool: Spool, request: SheetRequest) -> SheetFound | list[str]:
     if form is Format.XLS:
         _require_size(os.fstat(file.fileno()).st_size, spool.name)
     else:
         _check_archive(file, spool.name)
     try:
-        process = _run(file, sheet, spool)
+        process = _run(file, spool, request)
     except subprocess.TimeoutExpired as error:
         raise UnreadableAudience(
             f"the workbook takes longer than {READ_S_MAX:.0f} s to read",
@@ -47,16 +59,16 @@ def read_workbook(file: BinaryIO, form: Format, sheet: str | None, spool: Spool)
             where=spool.name,
             remedy="export the sheet as CSV",
         )
-    found = cast("SheetFound | UnreadableAudience", pickle.loads(process.stdout))  # noqa: S301 - our own
+    found: SheetFound | list[str] | UnreadableAudience = pickle.loads(process.stdout)  # noqa: S301 - our own
     if isinstance(found, UnreadableAudience):
         raise found
-    spool.name, spool.form, spool.header, spool.first = found
+    return found
 
 
-def _run(file: BinaryIO, sheet: str | None, spool: Spool) -> subprocess.CompletedProcess[bytes]:
+def _run(file: BinaryIO, spool: Spool, request: SheetRequest) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(  # noqa: S603 - our own module
         [sys.executable, "-P", "-m", PROCESS, str(file.fileno()), str(spool.file.fileno())],
-        input=pickle.dumps(SheetRequest(spool.name, sheet, MEMORY_BYTES_MAX)),
+        input=pickle.dumps(request),
         capture_output=True,
         pass_fds=(file.fileno(), spool.file.fileno()),
         env={**os.environ, "PYTHONPATH": str(_ROOT)},

@@ -1,4 +1,5 @@
-"""What a person has chosen so far for an upload: members of a `CreateRequest`, as JSON beside the file.
+"""What a person has chosen so far for an upload, beside the file: members of a `CreateRequest`, and rows that
+the person corrected.
 
 Nothing is checked here: a create checks everything.
 """
@@ -7,25 +8,41 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
+from campaigns.audience.corrections import Corrections
 from campaigns.console.uploads import Upload
+from engine.errors import UsageError
 
 CHOICES_FILE = "choices.json"
+CORRECTIONS_FILE = "corrections.json"
+CORRECTED_MAX = 5_000  # each check and each plan looks them up
 
 
 def read_choices(upload: Upload) -> dict[str, Any]:
     """The members of a `CreateRequest` that are chosen; those that nobody chose are missing."""
-    try:
-        chosen: dict[str, Any] = orjson.loads((upload.directory / CHOICES_FILE).read_bytes())
-    except FileNotFoundError:
-        return {}
+    chosen: dict[str, Any] = upload.read_json(CHOICES_FILE) or {}
     return chosen
 
 
 def write_choices(upload: Upload, **part: Any) -> None:
-    """Add or replace choices; None removes one. The others stay. A reader sees all of it or nothing."""
+    """Add or replace choices; None removes one. The others stay."""
     chosen = {name: value for name, value in (read_choices(upload) | part).items() if value is not None}
-    draft = upload.directory / f"{CHOICES_FILE}.draft"
-    draft.write_bytes(orjson.dumps(chosen))
-    draft.replace(upload.directory / CHOICES_FILE)
+    upload.write_json(CHOICES_FILE, chosen)
+
+
+def read_corrections(upload: Upload) -> Corrections:
+    stored: dict[str, list[str]] = upload.read_json(CORRECTIONS_FILE) or {}
+    return {int(line): cells for line, cells in stored.items()}
+
+
+def add_corrections(upload: Upload, rows: Corrections) -> None:
+    """The rows replace earlier corrections of the same lines. UsageError for too many."""
+    corrections = {**read_corrections(upload), **rows}
+    if len(corrections) > CORRECTED_MAX:
+        raise UsageError(
+            f"more than {CORRECTED_MAX:,} rows are corrected", remedy="correct the file, and upload it again"
+        )
+    upload.write_json(CORRECTIONS_FILE, corrections)
+
+
+def drop_corrections(upload: Upload) -> None:
+    upload.write_json(CORRECTIONS_FILE, {})

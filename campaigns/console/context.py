@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from campaigns.console.access import Caller, Doorkeeper
+from campaigns.console.list_check import ListChecks
 from campaigns.console.live import CampaignWatch
 from campaigns.console.open_streams import OpenStreams
 from campaigns.console.request_limits import Allowance, RequestLimits
@@ -35,6 +36,7 @@ class Console:
     stop: asyncio.Event
     streams: OpenStreams = field(default_factory=OpenStreams)
     sign_in_limit: SignInLimit = field(default_factory=SignInLimit)
+    checks: ListChecks = field(default_factory=ListChecks)
     limits: RequestLimits = field(default_factory=RequestLimits)
     metrics: RequestMetrics = field(default_factory=RequestMetrics)
 

@@ -33,6 +33,7 @@ from engine.system_error import system_error_text
 
 POOL_CONNECTIONS = 8
 BODY_BYTES_MAX = 1 << 20  # of a form; an upload has a limit of its own and is written to a file
+CLIENT_LEFT = 499  # as proxies count it; nobody receives it
 CLOSE_S_MAX = 5.0  # for requests that are answered while the console stops
 
 log = structlog.get_logger(__name__)
@@ -93,10 +94,17 @@ async def _answer_problems(request: web.Request, handler: Handler) -> web.Stream
     except asyncio.CancelledError:
         raise
     except Exception as error:
+        if _has_left(request):
+            return web.Response(status=CLIENT_LEFT)
         problem = problem_of(error)
         if problem.code == "unexpected":
             log.exception("request_failed", method=request.method, route=route_of(request))
         return await answer(request, problem)
+
+
+def _has_left(request: web.Request) -> bool:
+    """Whether who asked waits no more, as in the middle of an export: the error is that nobody reads."""
+    return request.transport is None or request.transport.is_closing()
 
 
 async def answer(request: web.Request, problem: Problem) -> web.StreamResponse:
@@ -139,6 +147,7 @@ async def running_console(
             yield _url_of(runner, host)
     finally:
         stop.set()
+        await console.checks.close()
         await runner.cleanup()
 
 

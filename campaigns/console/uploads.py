@@ -15,7 +15,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from typing import Any
 
+import orjson
 from aiohttp import BodyPartReader
 
 from campaigns.audience.formats import recognise
@@ -49,13 +51,28 @@ class Upload:
     def rejects(self) -> Path:
         return self.directory / "rejects.csv"
 
+    def read_json(self, name: str) -> Any:
+        """What was written beside the file; None if nothing was."""
+        try:
+            return orjson.loads((self.directory / name).read_bytes())
+        except FileNotFoundError:
+            return None
+
+    def write_json(self, name: str, value: object) -> None:
+        """A reader sees all of it or what was there before."""
+        draft = self.directory / f"{name}.draft"
+        draft.write_bytes(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
+        draft.replace(self.directory / name)
+
+    def in_own_words(self, text: str) -> str:
+        """The text, with the file's own name in place of where it is stored."""
+        return text.replace(str(self.path), self.name).replace(str(self.rejects), "the list of rejected rows")
+
     def in_words_of_owner(self, error: DrumbeatError) -> DrumbeatError:
-        """The same error, with the file's own name in place of where it is stored."""
-        texts = [
-            text.replace(str(self.path), self.name).replace(str(self.rejects), "the list of rejected rows")
-            for text in (error.what, error.where, error.remedy)
-        ]
-        error.what, error.where, error.remedy = texts
+        """The same error, with the file's own name."""
+        error.what, error.where, error.remedy = map(
+            self.in_own_words, (error.what, error.where, error.remedy)
+        )
         return error
 
     @asynccontextmanager

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import asyncpg
 
+from campaigns.audience.corrections import sha256_of
 from campaigns.audience.opening import OpenAudience
 from campaigns.describe_database import describe_database
 from campaigns.planning.change import (
@@ -70,7 +71,8 @@ async def create_campaign(
         try:
             exclusions = await open_exclusions(connection, spec.exclude, files)
             excluded = [exclusion.content for exclusion in exclusions]
-            identity = identify(spec, schedule, audience_sha256, excluded, header)
+            corrected = sha256_of(spec.corrections)
+            identity = identify(spec, schedule, audience_sha256, excluded, header, corrected)
             await lock_names(connection, spec.name, spec.external_id)
             guarded = stop_when_disk_is_short(disk, progress)
             planning = Planning(

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from campaigns.audience.campaign_source import VARIABLES, CampaignResult
+from campaigns.audience.corrections import Corrections
 from campaigns.audience.formats import STANDARD_INPUT
 from campaigns.audience.header_media import is_link
 from campaigns.audience.opening import AS_IT_IS, ReadOptions
@@ -27,6 +28,7 @@ ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
 AUDIENCE_CONTENT = "the audience's content"  # key of the hash of the file or rows in the stored options
 UNMATCHED = "languages not matched"  # key of what is noted: rows by what they name as their language
+CORRECTED_ROWS = "corrected rows"  # key of the hash of rows that a person corrected
 NOTED = "noted"  # key of what is stored for people and does not identify the campaign
 BY_EXTERNAL_ID = "external:"  # before an external id that stands for a name
 NAME = "name"
@@ -48,8 +50,8 @@ class CampaignSpec:
     `test_of`: the campaign that a `campaign test-send` tests. `retry_of`, `retry_codes`: of `campaign retry`.
     `language_column`: names the language of each row; `language` is then for rows that name none of the
     template's. `variants`: templates among which people are divided by the key `experiment`; `template` is
-    the first one's then. `given`: the options by the keys of a manifest, which clones and edits start from;
-    empty if the campaign was made otherwise.
+    the first one's then. `corrections`: rows of the audience that a person corrected. `given`: the options by
+    the keys of a manifest, which clones and edits start from; empty if the campaign was made otherwise.
     """
 
     name: str
@@ -88,6 +90,7 @@ class CampaignSpec:
     order: OrderOptions = NO_ORDER
     variants: tuple[Variant, ...] = ()
     experiment: str | None = None
+    corrections: Corrections = field(default_factory=dict)
 
     @property
     def rules(self) -> RowRules:
@@ -98,6 +101,7 @@ class CampaignSpec:
             self.mapped,
             self.defaults,
             tuple(self.as_mobile),
+            corrections=self.corrections,
         )
 
     @property
@@ -218,11 +222,13 @@ def identify(
     audience_sha256: str,
     excluded: Sequence[str] = (),
     header_content: str | None = None,
+    corrected_rows: str | None = None,
 ) -> Identity:
     """The identity of a campaign. Times are compared as moments, and the order of numbers does not count.
 
-    `excluded` and `header_content`: what identifies the contents of `--exclude` and `--header-file`. Options
-    that earlier versions did not have are among them only if given: their campaigns must stay the same.
+    `excluded`, `header_content` and `corrected_rows`: what identifies the contents of `--exclude`, of
+    `--header-file` and of corrected rows. Options that earlier versions did not have are among them only if
+    given: their campaigns must stay the same.
     """
     media = spec.header_media
     later = {
@@ -236,6 +242,7 @@ def identify(
         "--strict-language": spec.strict_language,
         "--variant": [str(variant) for variant in spec.variants],
         "--experiment": spec.experiment,
+        CORRECTED_ROWS: corrected_rows,
     }
     return Identity(
         {
@@ -269,7 +276,12 @@ def identify(
 def identify_again(spec: CampaignSpec, schedule: Schedule, stored: Mapping[str, Any]) -> Identity:
     """The identity with these options and the audience of the stored campaign, which is not read again."""
     return identify(
-        spec, schedule, stored[AUDIENCE_CONTENT], stored.get("--exclude", ()), stored.get("--header-file")
+        spec,
+        schedule,
+        stored[AUDIENCE_CONTENT],
+        stored.get("--exclude", ()),
+        stored.get("--header-file"),
+        stored.get(CORRECTED_ROWS),
     )
 
 

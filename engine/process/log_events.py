@@ -172,8 +172,8 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
     "The console": (
         _event(
             "request_answered",
-            "Each request but those of static files: `route` is its pattern, so no phone and no name of "
-            "a campaign is logged. `caller` is the user, or `token` and its name; a stream is logged when it ends.",
+            "Each request but those of static files. `route` is its pattern, so no phone is logged; `caller` "
+            "is the user, or `token` and its name. A stream is logged when it ends.",
         ),
         _event("sign_in_refused", "A wrong name or password, from `address`."),
         _event("request_failed", "A request ended with an error that nobody expected; `route` says which."),

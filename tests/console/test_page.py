@@ -1,64 +1,21 @@
-"""The pages in the system's Chromium: the main story, without a mouse, live, accessible, and at every width."""
+"""The pages in the system's Chromium: the main story, without a mouse, live, and without a script."""
 
 import asyncio
 import re
-import shutil
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
-import pytest
-from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, Page, Route, async_playwright, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from campaigns.console.people import store_user
 from campaigns.console.roles import Role
 from engine.store.database import Pool
+from tests.console.browsing import browser, needs_chromium, page, require_accessible, tab_of
 from tests.console.conftest import PHONE, console
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
+__all__ = ["browser", "page"]  # fixtures
+pytestmark = needs_chromium
 
 PASSWORD = "a long enough password"
-VIEWS = (
-    "/campaigns",
-    "/campaigns/spring",
-    "/campaigns/spring/ask/start",
-    "/campaigns/spring/ask/cancel",
-    "/campaigns/spring/recipients",
-    "/campaigns/spring/reasons",
-    "/campaigns/spring/message",
-    "/new",
-    "/people",
-    f"/people/{PHONE}",
-    "/numbers",
-    "/templates",
-    "/templates/order",
-    "/suppression",
-    "/audit",
-    "/nothing",
-)
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        await browser.close()
-
-
-async def tab_of(browser: Browser, url: str, **options: Any) -> Page:
-    context = await browser.new_context(base_url=url, **options)
-    page = await context.new_page()
-    page.on("pageerror", lambda error: pytest.fail(str(error)))
-    return page
-
-
-@pytest.fixture
-async def page(browser: Browser, url: str) -> Page:
-    return await tab_of(browser, url)
 
 
 async def test_the_main_story(page: Page, pool: Pool) -> None:
@@ -91,20 +48,27 @@ async def test_a_campaign_from_a_file_to_its_start(page: Page, pool: Pool, tmp_p
     file.write_text(f"order;Handy;name\nB1;+{PHONE + 70};Bo\nB2;nonsense;Cy\n", "utf-8")
     await page.goto("/new")
     await page.get_by_label("A file with a header").set_input_files(file)
-    await expect(page.get_by_text("columns: order, Handy, name")).to_be_visible()
-    await expect(page.get_by_label("Phone numbers")).to_have_value("Handy")
-    await _require_accessible(page)
-    await page.get_by_role("button", name="Next").click()
+    await expect(page.get_by_role("columnheader", name="Handy").first).to_be_visible()
+    await expect(page.get_by_label("Column of the phone numbers")).to_have_value("Handy")
+    await require_accessible(page)
+    await page.get_by_role("button", name="Check the rows").click()
+    await page.get_by_label("Handy, row 3").fill(f"+{PHONE + 70}")
+    await page.get_by_role("button", name="Correct and check again").click()
+    await expect(page.get_by_text("All rows can be read.")).to_be_visible()
+    await page.get_by_role("button", name="Drop all corrections").click()
+    await expect(page.get_by_label("Handy, row 3")).to_have_value("nonsense")
+    await require_accessible(page)
+    await page.get_by_role("link", name="Go on without the bad rows").click()
     await page.get_by_label("Template").select_option("order en")
     await page.get_by_label("{{1}}").select_option("name")
     await page.get_by_label("{{2}}").select_option("order")
-    await _require_accessible(page)
+    await require_accessible(page)
     await page.get_by_role("button", name="Next").click()
     await page.get_by_label("Name", exact=True).fill("autumn")
     await page.get_by_role("button", name="Check the rows").click()
     await expect(page.get_by_text("2 rows = 1 recipients + 1 rejected + 0 duplicates")).to_be_visible()
     await expect(page.get_by_role("row").filter(has_text="nonsense")).to_contain_text("3")
-    await _require_accessible(page)
+    await require_accessible(page)
     await page.get_by_role("button", name="Create the draft").click()
     await expect(page.get_by_role("heading", name="autumn")).to_be_visible()
     await page.get_by_role("link", name="The message").click()
@@ -210,7 +174,7 @@ async def test_a_user_signs_in_and_sees_only_what_the_role_may(
         await page.get_by_label("Password").fill("not the password")
         await page.get_by_role("button", name="Sign in").click()
         await expect(page.get_by_role("alert")).to_have_text("The name or the password is wrong.")
-        await _require_accessible(page)
+        await require_accessible(page)
         await page.get_by_label("Name").fill("ana")
         await page.get_by_label("Password").fill(PASSWORD)
         await page.get_by_role("button", name="Sign in").click()
@@ -226,24 +190,3 @@ async def test_the_page_speaks_german(page: Page) -> None:
     await expect(page.get_by_role("link", name="Sperrliste")).to_be_visible()
     assert await page.evaluate("document.documentElement.lang") == "de"
     await expect(page.locator("[data-part=state] .pill")).to_have_text("Entwurf")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_axe_reports_nothing_on_any_view(browser: Browser, url: str, scheme: Any) -> None:
-    page = await tab_of(browser, url, color_scheme=scheme)
-    for view in VIEWS:
-        await page.goto(view)
-        await _require_accessible(page)
-
-
-async def _require_accessible(page: Page) -> None:
-    results = await Axe().run(page)
-    assert results.violations_count == 0, f"{page.url}: {results.generate_report()}"
-
-
-@pytest.mark.parametrize("width", [360, 1280])
-async def test_no_view_is_wider_than_its_window(browser: Browser, url: str, width: int) -> None:
-    page = await tab_of(browser, url, viewport={"width": width, "height": 800})
-    for view in VIEWS:
-        await page.goto(view)
-        assert await page.evaluate("document.documentElement.scrollWidth") <= width, view

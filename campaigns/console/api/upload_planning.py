@@ -10,13 +10,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from campaigns.audience.glimpse import glimpse
 from campaigns.audience.inspection import inspect_audience
 from campaigns.console.api.create_request import CampaignOptions, spec_of_values
+from campaigns.console.choices import read_corrections
 from campaigns.console.context import Console
 from campaigns.console.uploads import Upload
 from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.header_uploads import uploads_with
+from campaigns.planning.row_rules import row_rules
 from campaigns.planning.spec import CampaignSpec
 from campaigns.results.audit_pages import note_audit
 from engine.errors import UsageError
@@ -38,16 +41,23 @@ async def create_from_upload(
             open_uploads=uploads_with(console.settings),
         )
         if created.dry_run and created.counts.rejected:
-            await asyncio.to_thread(_list_rejects, upload, spec)
+            await _list_rejects(console, upload, spec)
     if not (created.unchanged or created.dry_run):
-        rows = created.counts.audience_rows
-        await note_audit(console.pool, actor, "create", created.campaign_id, audience=upload.name, rows=rows)
+        noted = {"audience": upload.name, "rows": created.counts.audience_rows}
+        if spec.corrections:
+            noted["corrected"] = len(spec.corrections)
+        await note_audit(console.pool, actor, "create", created.campaign_id, **noted)
     return created_json(created, upload.rejects)
 
 
-def _list_rejects(upload: Upload, spec: CampaignSpec) -> None:
+async def _list_rejects(console: Console, upload: Upload, spec: CampaignSpec) -> None:
     """A dry run keeps no list, and who corrects the file needs one. It has no duplicates."""
-    inspect_audience(upload.path, rejects_path=upload.rejects, rules=spec.rules, options=spec.reading)
+    seen = await asyncio.to_thread(glimpse, upload.path, spec.reading)
+    async with console.pool.acquire() as connection:
+        rules = await row_rules(connection, spec, seen.columns)
+    await asyncio.to_thread(
+        inspect_audience, upload.path, rejects_path=upload.rejects, rules=rules, options=spec.reading
+    )
 
 
 def spec_of(asked: CampaignOptions, upload: Upload) -> CampaignSpec:
@@ -55,7 +65,9 @@ def spec_of(asked: CampaignOptions, upload: Upload) -> CampaignSpec:
     values = asked.values()
     require_no_files(values.get("exclude", ()), upload)
     located = {"audience": str(upload.path), "rejects": str(upload.rejects)}
-    return replace(spec_of_values(values | located), given=values | {"audience": upload.name})
+    spec = spec_of_values(values | located)
+    given = values | {"audience": upload.name}
+    return replace(spec, given=given, corrections=read_corrections(upload))
 
 
 def require_no_files(excluded: Sequence[str], upload: Upload) -> None:

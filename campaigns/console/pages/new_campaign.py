@@ -7,7 +7,7 @@ work, and a step can be left and continued.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from aiohttp import web
@@ -19,6 +19,8 @@ from campaigns.console.context import console_of
 from campaigns.console.pages.rendering import path_of
 from campaigns.console.uploads import Upload, find_upload
 from engine.errors import NotFound
+
+GLIMPSE_FILE = "glimpse.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,16 @@ async def step_of(request: web.Request) -> Step:
     """NotFound, and UnreadableAudience if the file is no table."""
     upload = upload_of(request)
     choices = read_choices(upload)
-    async with upload.errors_named():
-        seen = await asyncio.to_thread(glimpse, upload.path, ReadOptions(None, choices.get("sheet")))
-    return Step(upload, seen, choices)
+    return Step(upload, await glimpse_of(upload, choices), choices)
+
+
+async def glimpse_of(upload: Upload, choices: dict[str, Any]) -> Glimpse:
+    """The columns and first rows. They are kept, because reading a large workbook takes seconds."""
+    sheet = choices.get("sheet")
+    kept = upload.read_json(GLIMPSE_FILE)
+    if kept is None or kept["sheet"] != sheet:
+        async with upload.errors_named():
+            seen = await asyncio.to_thread(glimpse, upload.path, ReadOptions(None, sheet))
+        kept = {"sheet": sheet, **asdict(seen)}
+        upload.write_json(GLIMPSE_FILE, kept)
+    return Glimpse(tuple(kept["columns"]), kept["samples"], kept["form"])

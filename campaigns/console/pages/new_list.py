@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+from typing import Any
+
 from aiohttp import web
 
-from campaigns.console.choices import write_choices
+from campaigns.audience.opening import sheets_of
+from campaigns.audience.row_check import row_check
+from campaigns.console.choices import drop_corrections, read_choices, write_choices
 from campaigns.console.context import console_of
-from campaigns.console.forms import field_of, next_part
-from campaigns.console.pages.new_campaign import step_of, upload_of
-from campaigns.console.pages.rendering import page, path_of, redirect
-from campaigns.console.problems import Refused, problem_of
-from campaigns.console.uploads import store_upload
+from campaigns.console.countries import countries
+from campaigns.console.forms import next_part
+from campaigns.console.list_rules import phone_rules
+from campaigns.console.pages.new_campaign import Step, step_of, upload_of
+from campaigns.console.pages.rendering import page, path_of, redirect, texts_for
+from campaigns.console.problems import Problem, Refused, problem_of
+from campaigns.console.uploads import Upload, store_upload
+from campaigns.results.campaign_pages import campaign_page
 from engine.errors import DrumbeatError
+
+SHEETS_FILE = "sheets.json"
+COLUMNS_MAX = 100  # with a text for empty cells; no message takes more
+CAMPAIGNS_OFFERED = 20  # to leave their recipients out; the newest
+OF_ONE_SHEET = ("phone_column", "default", "param", "language_column")
+AS_MOBILE = ("BR", "MX", "AR")
 
 
 async def show_upload(request: web.Request) -> web.Response:
@@ -26,20 +41,107 @@ async def upload(request: web.Request) -> web.Response:
     try:
         stored = await store_upload(console_of(request).own, part)
     except (DrumbeatError, Refused) as error:
-        problem = problem_of(error)
-        return page(request, "new_upload.html.j2", problem.status, problem=problem)
+        return _no_list(request, problem_of(error))
     return redirect(path_of("new", stored.reference))
 
 
 async def show_list(request: web.Request) -> web.Response:
-    return page(request, "new_list.html.j2", step=await step_of(request))
+    """The first rows, and what they are. Of a file that is no table, the form for another one."""
+    stored = upload_of(request)
+    try:
+        sheets = await _sheets(stored)
+    except DrumbeatError as error:
+        return _no_list(request, problem_of(error))
+    if len(sheets) > 1 and "sheet" not in read_choices(stored):
+        return page(request, "new_sheet.html.j2", upload=stored, sheets=sheets, problem=None)
+    return await _list(request, stored, sheets)
 
 
 async def save_list(request: web.Request) -> web.Response:
+    """Keep what is chosen, and go on to the check. Another worksheet is another list."""
+    fields: Any = await request.post()
     stored = upload_of(request)
-    write_choices(
-        stored,
-        phone_column=await field_of(request, "phone_column") or None,
-        region=await field_of(request, "region") or None,
+    sheet = str(fields.get("sheet", "")) or None
+    if sheet is not None and sheet != read_choices(stored).get("sheet"):
+        drop_corrections(stored)
+        write_choices(stored, sheet=sheet, **dict.fromkeys(OF_ONE_SHEET))
+        return redirect(path_of("new", stored.reference))
+    step = await step_of(request)
+    chosen = chosen_of(fields, step)
+    typed = replace(step, choices={**step.choices, **chosen})
+    try:
+        row_check(step.seen.columns, stored.name, phone_rules(stored, typed.choices))
+    except DrumbeatError as error:
+        return _list_page(request, typed, await _sheets(stored), await _offered(request), problem_of(error))
+    write_choices(stored, **{name: value or None for name, value in chosen.items()})
+    return redirect(step.path("rows"))
+
+
+def chosen_of(fields: Any, step: Step) -> dict[str, Any]:
+    """What the form says; empty where nothing is chosen."""
+    columns = step.seen.columns[:COLUMNS_MAX]
+    phone_column = str(fields.get("phone_column", ""))
+    texts = [str(fields.get(f"empty.{index}", "")).strip() for index in range(len(columns))]
+    return {
+        "phone_column": phone_column,
+        "region": str(fields.get("region", "")).strip(),
+        "as_mobile": [country for country in AS_MOBILE if f"as_mobile.{country}" in fields],
+        "default": {
+            column: text
+            for column, text in zip(columns, texts, strict=True)
+            if text and column != phone_column
+        },
+        "exclude": [str(name) for name in fields.getall("exclude", [])],
+    }
+
+
+async def _list(request: web.Request, stored: Upload, sheets: list[str]) -> web.Response:
+    try:
+        step = await step_of(request)
+    except DrumbeatError as error:
+        problem = problem_of(error)
+        if len(sheets) < 2:
+            return _no_list(request, problem)
+        return page(
+            request, "new_sheet.html.j2", problem.status, upload=stored, sheets=sheets, problem=problem
+        )
+    return _list_page(request, step, sheets, await _offered(request), None)
+
+
+def _list_page(
+    request: web.Request, step: Step, sheets: list[str], offered: list[str], problem: Problem | None
+) -> web.Response:
+    chosen = step.choices.get("exclude", [])
+    return page(
+        request,
+        "new_list.html.j2",
+        200 if problem is None else problem.status,
+        step=step,
+        sheets=sheets,
+        campaigns=list(dict.fromkeys([*chosen, *offered])),
+        countries=countries(texts_for(request).code),
+        as_mobile=AS_MOBILE,
+        columns_max=COLUMNS_MAX,
+        problem=problem,
     )
-    return redirect(path_of("new", stored.reference, "message"))
+
+
+def _no_list(request: web.Request, problem: Problem) -> web.Response:
+    return page(request, "new_upload.html.j2", problem.status, problem=problem)
+
+
+async def _offered(request: web.Request) -> list[str]:
+    async with console_of(request).pool.acquire() as connection:
+        found = await campaign_page(connection, limit=CAMPAIGNS_OFFERED)
+    return [each.name for each in found.campaigns if each.planned_at is not None]
+
+
+async def _sheets(stored: Upload) -> list[str]:
+    """Kept, because opening a large workbook takes seconds."""
+    kept: list[str] | None = stored.read_json(SHEETS_FILE)
+    if kept is not None:
+        return kept
+    async with stored.errors_named():
+        found = await asyncio.to_thread(sheets_of, stored.path)
+    stored.write_json(SHEETS_FILE, found)
+    return found

@@ -46,6 +46,7 @@ async def create(request: web.Request) -> web.Response:
         return await _form(request, stored, problem=problem)
     if asked.dry_run:
         return await _form(request, stored, checked=done)
+    await console_of(request).checks.stop(stored)
     discard(stored)
     return redirect(campaign_url(asked.name))
 

@@ -29,6 +29,7 @@ function show(html) {
     if (old.outerHTML === part.outerHTML) continue;
     const inside = old.contains(document.activeElement);
     const key = inside ? document.activeElement.dataset.focus : null;
+    if ("done" in part.dataset) { location.reload(); return; } // what was waited for is a page of its own
     old.replaceWith(document.adoptNode(part));
     if (!inside) continue;
     const again = key && part.querySelector(`[data-focus="${key}"]`);

@@ -1,0 +1,72 @@
+"""The rules that the rows of an uploaded list are checked by, from what is chosen so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from campaigns.audience.columns import MissingColumn, column_index
+from campaigns.audience.opening import ReadOptions
+from campaigns.audience.row_check import RowRules, is_literal
+from campaigns.console.api.create_request import CreateRequest
+from campaigns.console.api.upload_planning import spec_of
+from campaigns.console.choices import read_choices, read_corrections
+from campaigns.console.context import Console
+from campaigns.console.uploads import Upload
+from campaigns.planning.row_rules import row_rules
+from engine.errors import DrumbeatError
+
+COLUMNS_SHOWN_MAX = 6  # of a row that is corrected; a phone shows them as a card
+_NOT_CHOSEN = {"name": "not named yet", "number": ["0"]}  # rows do not depend on them
+
+
+def reading_of(choices: dict[str, Any]) -> ReadOptions:
+    return ReadOptions(None, choices.get("sheet"))
+
+
+async def list_rules(console: Console, upload: Upload, columns: Sequence[str]) -> RowRules:
+    """With the columns of the message once it is chosen. Until that step is complete, only phones are
+    checked: the step itself says what it lacks.
+    """
+    choices = read_choices(upload)
+    if "template" in choices:
+        try:
+            spec = spec_of(CreateRequest(**{**choices, **_NOT_CHOSEN}), upload)
+            async with console.pool.acquire() as connection:
+                return await row_rules(connection, spec, columns)
+        except (DrumbeatError, ValidationError):
+            pass
+    return phone_rules(upload, choices)
+
+
+def phone_rules(upload: Upload, choices: dict[str, Any]) -> RowRules:
+    """What a row needs before there is a message."""
+    return RowRules(
+        choices["phone_column"],
+        (),
+        choices.get("region") or None,
+        choices.get("map", {}),
+        choices.get("default", {}),
+        tuple(choices.get("as_mobile", ())),
+        corrections=read_corrections(upload),
+    )
+
+
+def checked_columns(columns: Sequence[str], rules: RowRules) -> list[int]:
+    """The indexes of the columns that a row can be bad in: the phone, and what the message takes."""
+    wanted = [rules.phone_column, *(param for param in rules.params if not is_literal(param))]
+    found: list[int] = []
+    for name in wanted:
+        try:
+            found.append(column_index(columns, rules.mapped.get(name, name), where=""))
+        except MissingColumn:
+            continue
+    return list(dict.fromkeys(found))
+
+
+def shown_columns(columns: Sequence[str], checked: Sequence[int]) -> list[int]:
+    """What is shown of a bad row: the checked columns, and some others by which a person knows the row."""
+    others = [index for index in range(len(columns)) if index not in checked]
+    return [*checked, *others[: max(0, COLUMNS_SHOWN_MAX - len(checked))]]

@@ -1,0 +1,16 @@
+"""The rules that a plan would check each row by, for a check without a plan."""
+
+from collections.abc import Sequence
+
+from campaigns.audience.row_check import RowRules
+from campaigns.describe_database import describe_database
+from campaigns.planning.filling import fill
+from campaigns.planning.spec import CampaignSpec
+from campaigns.planning.template_set import load_templates
+from engine.store.database import Connection
+
+
+async def row_rules(connection: Connection, spec: CampaignSpec, header: Sequence[str]) -> RowRules:
+    """`header`: the columns of the audience. Errors as `load_templates` and `fill`."""
+    templates = await load_templates(connection, spec, database=await describe_database(connection))
+    return fill(spec, templates, header).rules

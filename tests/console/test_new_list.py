@@ -1,0 +1,237 @@
+"""A new campaign's list over HTTP: rows corrected by hand, worksheets, rubbish, and a list that takes time."""
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+import xlsxwriter
+
+from campaigns.audience import inspection_process
+from campaigns.audience.bad_rows import KEPT_MAX
+from campaigns.console import choices, list_check
+from campaigns.console.pages import new_rows
+from campaigns.console.roles import Role
+from engine.store.database import Pool
+from tests.console.conftest import PHONE, Caller, Reply
+
+BAD = f"phone,name,order\n+{PHONE + 70},Bo,B1\nnonsense,Cy,B2\n+{PHONE + 71},Di,B3\n+{PHONE + 72};Ed;B4\n"
+
+
+async def uploaded(caller: Caller, content: str | bytes, name: str = "people.csv") -> Reply:
+    form = aiohttp.FormData()
+    form.add_field("audience", content if isinstance(content, bytes) else content.encode(), filename=name)
+    return await caller.post("/new", data=form)
+
+
+async def listed(caller: Caller, content: str | bytes, name: str = "people.csv", **fields: Any) -> str:
+    """The address of an uploaded list whose columns are chosen."""
+    path = (await uploaded(caller, content, name)).headers["Location"]
+    chosen = await caller.post(path, data={"phone_column": "phone", **fields})
+    assert (chosen.status, chosen.headers["Location"]) == (303, f"{path}/rows")
+    return str(path)
+
+
+async def checked(caller: Caller, path: str, query: str = "") -> str:
+    """The page of the check, once it has ended."""
+    while True:
+        page = (await caller.get(f"{path}/rows{query}")).text
+        if "data-done" in page:
+            return page
+
+
+def figure(page: str, name: str) -> int:
+    found = re.search(rf'id="{name}">([0-9,]+)<', page)
+    assert found is not None, page
+    return int(found[1].replace(",", ""))
+
+
+@pytest.fixture
+def sender(callers: dict[Role, Caller]) -> Caller:
+    return callers[Role.SEND]
+
+
+async def test_two_bad_rows_are_corrected_and_become_recipients(
+    sender: Caller, pool: Pool, tmp_path: Path
+) -> None:
+    path = await listed(sender, BAD)
+    page = await checked(sender, path)
+    assert (figure(page, "good"), figure(page, "bad")) == (2, 2)
+    assert "not one phone number" in page
+    assert "more or fewer cells" in page
+    cells = {"cell.3.0": f"+{PHONE + 73}", "cell.3.1": "Cy", "cell.3.2": "B2"}
+    cells |= {"cell.5.0": f"+{PHONE + 72}", "cell.5.1": "Ed", "cell.5.2": "B4"}
+    assert (await sender.post(f"{path}/rows", data=cells)).status == 303
+    page = await checked(sender, path)
+    assert (figure(page, "good"), figure(page, "bad")) == (4, 0)
+    assert "All rows can be read." in page
+    message = {"template": "order en", "param": "name"}
+    await sender.post(f"{path}/message", data=[*message.items(), ("param", "order")])
+    created = await sender.post(f"{path}/sending", data={"name": "autumn", "number": "1001"})
+    assert created.headers["Location"] == "/campaigns/autumn"
+    rows = await pool.fetch(
+        "SELECT line, phone, variables FROM recipients JOIN ranges USING (range_id)"
+        " JOIN campaigns USING (campaign_id) WHERE name = 'autumn' ORDER BY line"
+    )
+    assert [(row["line"], row["phone"] - PHONE, row["variables"]) for row in rows] == [
+        (2, 70, ["Bo", "B1"]),
+        (3, 73, ["Cy", "B2"]),
+        (4, 71, ["Di", "B3"]),
+        (5, 72, ["Ed", "B4"]),
+    ]
+    detail = await pool.fetchval(
+        "SELECT detail FROM audit WHERE action = 'create' ORDER BY audit_id DESC LIMIT 1"
+    )
+    assert (detail["rows"], detail["corrected"]) == (4, 2)
+
+
+async def test_a_row_that_is_still_bad_is_shown_again_as_it_was_typed(sender: Caller) -> None:
+    path = await listed(sender, BAD)
+    await checked(sender, path)
+    await sender.post(f"{path}/rows", data={"cell.3.0": "+55 11 <x>"})
+    page = await checked(sender, path)
+    assert figure(page, "bad") == 2
+    assert html.escape("+55 11 <x>") in page
+    await sender.post(f"{path}/rows", data={"discard": "1"})
+    page = await checked(sender, path)
+    assert 'value="nonsense"' in page
+
+
+async def test_once_the_message_is_chosen_its_empty_cells_are_bad_rows(sender: Caller) -> None:
+    path = await listed(sender, f"phone,name,order\n+{PHONE + 70},,B1\n+{PHONE + 71},Di,B3\n")
+    assert figure(await checked(sender, path), "bad") == 0
+    message = [("template", "order en"), ("param", "name"), ("param", "order")]
+    await sender.post(f"{path}/message", data=message)
+    page = await checked(sender, path)
+    assert figure(page, "bad") == 1
+    assert "The cell is empty." in page
+    await sender.post(path, data={"phone_column": "phone", "empty.1": "friend"})
+    assert figure(await checked(sender, path), "bad") == 0
+
+
+async def test_a_form_of_an_earlier_check_changes_nothing(sender: Caller) -> None:
+    path = await listed(sender, BAD)
+    await checked(sender, path)
+    stale = await sender.post(f"{path}/rows", data={"cell.2.0": "1"})
+    assert stale.status == 409
+    assert "Load it again" in stale.text or "load it again" in stale.text
+    wide = await sender.post(f"{path}/rows", data={"cell.3.9": "1"})
+    assert wide.status == 409
+
+
+async def test_too_many_corrections_are_refused_and_kept_in_the_form(
+    sender: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choices, "CORRECTED_MAX", 1)
+    path = await listed(sender, BAD)
+    await checked(sender, path)
+    both = {"cell.3.0": "typed one", "cell.5.0": "typed two"}
+    refused = await sender.post(f"{path}/rows", data=both)
+    assert refused.status == 422
+    assert 'value="typed one"' in refused.text
+    assert 'value="typed two"' in refused.text
+
+
+async def test_bad_rows_come_in_pages_and_all_of_them_in_a_file(sender: Caller) -> None:
+    rows = "".join(f"bad{row},Ana,A\n" for row in range(KEPT_MAX + 5))
+    path = await listed(sender, f"phone,name,order\n+{PHONE},Bo,B1\n{rows}")
+    page = await checked(sender, path)
+    assert figure(page, "bad") == KEPT_MAX + 5
+    assert page.count('name="cell.') == new_rows.PAGE_ROWS
+    second = await checked(sender, path, f"?after={2 + new_rows.PAGE_ROWS}")
+    assert f'name="cell.{3 + new_rows.PAGE_ROWS}.0"' in second
+    listing = await sender.get(f"{path}/rows/download")
+    assert listing.headers["Content-Disposition"].startswith("attachment")
+    assert len(listing.text.splitlines()) == 1 + KEPT_MAX + 5
+
+
+async def test_a_worksheet_is_chosen_and_another_one_forgets_what_was_chosen(
+    sender: Caller, tmp_path: Path
+) -> None:
+    file = tmp_path / "two.xlsx"
+    with xlsxwriter.Workbook(file) as workbook:
+        for name, phone in (("Clients", PHONE + 70), ("Leads", "nonsense")):
+            sheet = workbook.add_worksheet(name)
+            sheet.write_row(0, 0, ["phone", "name"])
+            sheet.write_row(1, 0, [str(phone), f"of {name}"])
+    path = (await uploaded(sender, file.read_bytes(), "two.xlsx")).headers["Location"]
+    first = await sender.get(path)
+    assert "Choose the one with the list" in first.text
+    await sender.post(path, data={"sheet": "Leads"})
+    assert "of Leads" in (await sender.get(path)).text
+    await sender.post(path, data={"sheet": "Leads", "phone_column": "phone"})
+    assert figure(await checked(sender, path), "bad") == 1
+    await sender.post(f"{path}/rows", data={"cell.2.0": str(PHONE + 71)})
+    await sender.post(path, data={"sheet": "Clients"})
+    assert "of Clients" in (await sender.get(path)).text
+    assert (await sender.get(f"{path}/rows")).headers["Location"] == path
+    await sender.post(path, data={"sheet": "Clients", "phone_column": "phone"})
+    page = await checked(sender, path)
+    assert (figure(page, "good"), figure(page, "bad")) == (1, 0)
+    assert "corrected by hand" not in page
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "words"),
+    [
+        (b"\x89PNG\r\n\x1a\n" + bytes(20), "people.csv", "a picture (PNG), not a table"),
+        (b"%PDF-1.7", "people.pdf", "export the recipients as CSV or XLSX"),
+        (b"PK\x03\x04 cut off", "people.xlsx", "cut off or damaged"),
+        (b"", "people.csv", "the file is empty"),
+        (b'[{"phone": "1"}]', "people.json", "one JSON array"),
+        (b"PAR1 and no more", "people.parquet", "Parquet file is cut off or damaged"),
+    ],
+)
+async def test_rubbish_is_named_beside_the_form_for_another_file(
+    sender: Caller, content: bytes, name: str, words: str
+) -> None:
+    reply = await uploaded(sender, content, name)
+    if reply.status == 303:
+        reply = await sender.get(reply.headers["Location"])
+    assert reply.status == 422
+    assert words in html.unescape(reply.text)
+    assert 'name="audience"' in reply.text
+
+
+async def test_a_wrong_choice_is_said_where_it_was_made(sender: Caller) -> None:
+    path = (await uploaded(sender, BAD)).headers["Location"]
+    refused = await sender.post(path, data={"phone_column": "phone", "region": "XX", "empty.1": "friend"})
+    assert refused.status == 422
+    assert "there is no region" in html.unescape(refused.text)
+    assert 'value="friend"' in refused.text
+
+
+async def test_recipients_of_a_campaign_are_left_out(sender: Caller, campaign: str) -> None:
+    """And a name that is also that of a file names the campaign."""
+    path = await listed(sender, f"phone,name,order\n+{PHONE},Bo,B1\n+{PHONE + 90},Di,B3\n", exclude="spring")
+    message = [("template", "order en"), ("param", "name"), ("param", "order")]
+    await sender.post(f"{path}/message", data=message)
+    sending = {"name": "autumn", "number": "1001", "check": "1"}
+    page = (await sender.post(f"{path}/sending", data=sending)).text
+    assert "2 rows = 1 recipients + 1 rejected" in page
+
+
+async def test_while_a_long_list_is_checked_the_page_says_so_and_others_are_answered(
+    sender: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The check goes on in its process while nobody looks; its end brings the page with the figures."""
+    monkeypatch.setattr(new_rows, "WAIT_S", 0.0)
+    rows = "".join(f"+{PHONE + row},Ana,A\n" for row in range(200_000))
+    path = await listed(sender, f"phone,name,order\n{rows}")
+    page = (await sender.get(f"{path}/rows")).text
+    assert f'data-stream="/live{path}/rows"' in page
+    assert (await sender.get("/campaigns")).status == 200
+    assert figure(await checked(sender, path), "good") == 200_000
+
+
+async def test_a_check_whose_process_ends_early_says_so(
+    sender: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(list_check, "PROCESS", "campaigns.nothing")
+    path = await listed(sender, BAD)
+    assert "ended early" in await checked(sender, path)
+    monkeypatch.setattr(list_check, "PROCESS", inspection_process.__name__)
+    await sender.post(f"{path}/rows", data={"again": "1"})
+    assert figure(await checked(sender, path), "bad") == 2
