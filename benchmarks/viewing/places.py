@@ -10,7 +10,8 @@ from campaigns.console.api.operations import PREFIX
 from campaigns.console.server import routes
 
 _PARAMETER = "{"
-_NO_VIEWS = ("/static/",)
+# The rows to correct are a file of an upload, which is there after a check that found some.
+_NO_VIEWS = ("/static/", "/new/{reference}/rows/download")
 # What is also asked of a view: the costly forms of its query. The campaign's middle is `{row}` and `{after}`.
 QUERIES = {
     "/campaigns": ("state=running", "tests=true"),

@@ -117,6 +117,7 @@ async def _send_ranges(url: str, parts: list[list[int]], numbers: Sequence[str],
 
 async def _seed_account(connection: Connection, campaign_id: int, numbers: Sequence[str]) -> None:
     await connection.execute(SQL["number_epochs"])
+    await connection.execute(SQL["insert_event_flow"], list(numbers))
     await connection.execute(SQL["insert_other_campaigns"], CAMPAIGNS, TEMPLATE, list(numbers))
     await connection.execute(SQL["insert_templates"], TEMPLATES, TEMPLATE["definition"])
     await connection.execute(SQL["insert_suppressions"], SUPPRESSIONS)

@@ -67,6 +67,10 @@ UPDATE campaigns SET started_at = $2, created_at = $2 WHERE campaign_id = $1;
 UPDATE numbers SET epoch = 1, verified_name = 'Lantern', quality_rating = 'GREEN', messaging_limit_tier = 'TIER_UNLIMITED',
                    synced_at = now();
 
+-- name: insert_event_flow
+-- Events come, so no view says that they do not.
+INSERT INTO event_flow (phone_number_id, last_event_at) SELECT number, now() FROM unnest($1::text[]) AS number;
+
 -- name: set_limits
 UPDATE numbers SET manual_limit_per_s = $1;
 
