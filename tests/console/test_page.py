@@ -9,7 +9,7 @@ from playwright.async_api import Browser, Page, Route, expect
 from campaigns.console.people import store_user
 from campaigns.console.roles import Role
 from engine.store.database import Pool
-from tests.console.browsing import browser, needs_chromium, page, require_accessible, tab_of
+from tests.console.chromium import browser, needs_chromium, page, require_accessible, tab_of
 from tests.console.conftest import PHONE, console
 
 __all__ = ["browser", "page"]  # fixtures

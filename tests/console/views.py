@@ -5,8 +5,8 @@ A page whose address has a placeholder that is not in `FILLED` fails the tests o
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Mapping
+from typing import NamedTuple
 
 import aiohttp
 
@@ -18,36 +18,52 @@ FILLED: Mapping[str, tuple[str, ...]] = {
     "/campaigns/{name}/ask/{action}": ("/campaigns/spring/ask/start", "/campaigns/spring/ask/cancel"),
     "/templates/{name}": ("/templates/order",),
     "/people/{phone}": ("/people/5511960000000",),
+    "/users/{name}": ("/users/ana",),
+    "/tokens/{name}": ("/tokens/reports",),
 }
-NOT_FOUND = "/nothing"
+
+
+class View(NamedTuple):
+    """`name`: of its picture."""
+
+    name: str
+    address: str
+
+
+SIGN_IN = View("sign-in", "/sign-in")  # it redirects who has signed in
+NOT_FOUND = View("problem", "/nothing")
 
 
 async def views(
-    url: str, filled: Mapping[str, tuple[str, ...]], headers: Mapping[str, str] | None = None
-) -> AsyncIterator[str]:
-    """The address of each page. `filled`: what stands for routes that FILLED does not have, or has otherwise."""
+    url: str, filled: Mapping[str, tuple[str, ...]], headers: Mapping[str, str]
+) -> AsyncIterator[View]:
+    """Each page that who sends the headers may see. `filled`: what FILLED does not have, or has otherwise."""
     async with aiohttp.ClientSession(url, headers=headers) as session:
         for route in PAGES:
             if route.method != "GET":
                 continue
-            for address in addresses(route.path, {**FILLED, **filled}):
-                async with session.get(address, allow_redirects=False) as reply:
-                    assert reply.status < 400, f"{address}: {reply.status}"
+            for view in named(route.path, {**FILLED, **filled}):
+                async with session.get(view.address, allow_redirects=False) as reply:
+                    assert reply.status < 400, f"{view.address}: {reply.status}"
                     if reply.status == 200 and reply.content_type == "text/html":
-                        yield address
+                        yield view
     yield NOT_FOUND
 
 
-def addresses(route: str, filled: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """What the route may be asked as; nothing for files and streams, which show nothing themselves."""
+def named(route: str, filled: Mapping[str, tuple[str, ...]]) -> list[View]:
+    """The views of a route; none for files and streams, which show nothing themselves."""
     if route.startswith(("/static/", "/live/")):
         return []
-    beginning = max((part for part in filled if _is_beginning(part, route)), key=len, default="")
-    found = [value + route.removeprefix(beginning) for value in filled.get(beginning, ("",))]
-    for address in found:
-        assert not re.search(r"\{", address), f"name a value for {route} in FILLED"
+    beginning = max((part for part in filled if f"{route}/".startswith(f"{part}/")), key=len, default="")
+    found = []
+    for value in filled.get(beginning, ("",)):
+        address = value + route.removeprefix(beginning)
+        assert "{" not in address, f"name a value for {route} in FILLED"
+        found.append(View(_name(route, address), address))
     return found
 
 
-def _is_beginning(part: str, route: str) -> bool:
-    return route == part or route.startswith(f"{part}/")
+def _name(route: str, address: str) -> str:
+    """The parts of the route; a placeholder is "one", an action its own name."""
+    pairs = zip(route.strip("/").split("/"), address.strip("/").split("/"), strict=True)
+    return "-".join("one" if part.startswith("{") and part != "{action}" else value for part, value in pairs)
