@@ -9,8 +9,6 @@ from engine.core.error_codes import meaning_of
 from engine.core.states import RecipientState
 
 NO_KEY = "(none)"  # not attempted yet, no variant, or no code
-_ACCEPTED = (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVERED, RecipientState.READ)
-_WAITING = (RecipientState.PENDING, RecipientState.DEFERRED, RecipientState.UNKNOWN)
 
 
 def headings(by: By, prices: PriceTable | None) -> tuple[str, ...]:
@@ -33,13 +31,13 @@ def row(line: Line, by: By, prices: PriceTable | None) -> tuple[Any, ...]:
     named = (line.key or NO_KEY, *((meaning_of(line.key),) if by is By.CODE else ()))
     counted = (
         line.recipients,
-        sum(states[state] for state in _ACCEPTED),
-        states[RecipientState.DELIVERED] + states[RecipientState.READ],
+        line.accepted,
+        line.delivered,
         states[RecipientState.READ],
         line.replied,
         states[RecipientState.FAILED],
         states[RecipientState.SKIPPED],
-        sum(states[state] for state in _WAITING),
+        line.waiting,
     )
     figures = [f"{count:,}" for count in counted]
     billable = ", ".join(f"{category} {count:,}" for category, count in sorted(line.billable.items()))

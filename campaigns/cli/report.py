@@ -7,7 +7,8 @@ import typer
 
 from campaigns.cli.breakdown_text import headings, row
 from campaigns.cli.options import CampaignName, Json
-from campaigns.cli.printing import print_json, print_rows
+from campaigns.cli.output import opened, writing
+from campaigns.cli.printing import note, print_json, print_rows
 from campaigns.cli.report_text import report_lines
 from campaigns.cli.task_runner import with_database
 from campaigns.life.control import find_campaign, require_planned
@@ -15,6 +16,7 @@ from campaigns.preview.prices import PriceTable, read_prices
 from campaigns.results.breakdown import By, Line, breakdown
 from campaigns.results.export import require_kept
 from campaigns.results.report import Report, campaign_report
+from campaigns.results.results import CampaignResults, campaign_results
 from engine.errors import UsageError
 from engine.store.database import Pool
 
@@ -31,6 +33,10 @@ def report(
         Path | None,
         typer.Option(help="With --by: prices as CSV: country,category,price,currency,date.", metavar="FILE"),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write all results to this file, as a page that opens offline.", metavar="FILE"),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Show who got the message, who did not and why, the rates, and whether the counts add up.
@@ -39,6 +45,9 @@ def report(
     of the messages took to be delivered and read, and what the service charges for. Hours are those of the
     first attempt, in the time zone of the campaign's window.
     """
+    if html is not None:
+        _write_page(name, html)
+        return
     if by is not None:
         _print_lines(name, by, None if prices is None else read_prices(prices), json=json)
         return
@@ -49,6 +58,21 @@ def report(
         print_json(found.as_json())
     else:
         typer.echo("\n".join(report_lines(found)))
+
+
+def _write_page(name: str, html: Path) -> None:
+    from campaigns.console.language import texts_of
+    from campaigns.console.pages.results import (
+        report_file,  # imports aiohttp and jinja2, which only a page needs
+    )
+
+    async def read(pool: Pool) -> CampaignResults:
+        return await campaign_results(pool, await planned_id(pool, name))
+
+    text = report_file(with_database(read), texts_of("en"))
+    with opened(html) as file, writing(html):
+        file.write(text)
+    note(f"page written to {html}")
 
 
 def _print_lines(name: str, by: By, prices: PriceTable | None, *, json: bool) -> None:

@@ -24,7 +24,8 @@ STEADY_S = 5.0  # a shorter run is mostly its first and last second, so its shar
 def report_lines(report: Report) -> Iterator[str]:
     """The lines of `campaign report`."""
     status = report.status
-    yield f"Campaign {status.name}: {status.state}" + (f" ({status.reason})" if status.reason else "")
+    reason = status.reason_in_words
+    yield f"Campaign {status.name}: {status.state}" + (f" ({reason})" if reason else "")
     has_template = bool(report.language)
     yield (
         f"Template {report.template}, language {report.language}"

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Annotated
 
@@ -11,9 +12,11 @@ from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.printing import print_json, print_rows
 from campaigns.cli.status_text import status_lines
 from campaigns.cli.task_runner import with_connection, with_database
-from campaigns.life.control import find_campaign, list_campaigns
+from campaigns.life.control import Campaign, find_campaign, list_campaigns
+from campaigns.results.campaign_pages import whys_of
 from campaigns.results.status import CampaignStatus, campaign_status, measured_per_s
-from engine.store.database import Pool
+from campaigns.results.why import Why, reason_in_words
+from engine.store.database import Connection, Pool
 
 app = typer.Typer(add_completion=False)
 
@@ -28,7 +31,12 @@ def list_all(
     json: Json = False,
 ) -> None:
     """Show the campaigns, the newest first."""
-    campaigns = with_connection(lambda connection: list_campaigns(connection, tests=tests))
+
+    async def read(connection: Connection) -> tuple[list[Campaign], dict[int, list[Why]]]:
+        listed = await list_campaigns(connection, tests=tests)
+        return listed, await whys_of(connection, listed)
+
+    campaigns, whys = with_connection(read)
     if json:
         print_json({"schema": 1, "campaigns": [asdict(campaign) for campaign in campaigns]})
         return
@@ -41,11 +49,16 @@ def list_all(
                 campaign.recipients,
                 campaign.template,
                 f"{campaign.created_at:%Y-%m-%d %H:%MZ}",
-                campaign.reason,
+                _in_words(whys.get(campaign.campaign_id, []), campaign.reason),
             )
             for campaign in campaigns
         ],
     )
+
+
+def _in_words(whys: Sequence[Why], stored: str) -> str:
+    notes = [why.words for why in whys if not why.is_reason]
+    return "; ".join(filter(None, [reason_in_words(whys, stored), *notes]))
 
 
 @app.command()

@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from campaigns.command_text import command_text
 from campaigns.duration import duration
 from campaigns.pluralise import pluralise
-from campaigns.results.status import FINAL_STATES, NOBODY_SENDS, CampaignStatus, NumberProgress
+from campaigns.results.number_progress import NumberProgress
+from campaigns.results.status import FINAL_STATES, NOBODY_SENDS, CampaignStatus
 from campaigns.template_shares import share_lines
 from engine.core.canary import in_words
 from engine.core.order import Priority
 from engine.core.states import CampaignState, RecipientState
+
+SAID_OF_NUMBERS = ("stopped", "rests", "quota_of_one")  # the lines of the numbers say it, with what to do
 
 
 def audience_sum(rows: int, recipients: int, rejected: int, duplicates: int) -> str:
@@ -61,11 +64,15 @@ def progress_line(status: CampaignStatus, rate_per_s: float) -> str:
     done = status.recipients - status.waiting
     share = 100 * done / status.recipients if status.recipients else 100.0
     left = f", {duration(status.waiting / rate_per_s)} left" if rate_per_s > 0 and status.waiting else ""
-    reason = f" ({status.reason})" if status.reason else ""
+    reason = _in_brackets(status.reason_in_words)
     return (
         f"{status.name}: {status.state}{reason}, {done:,} of {status.recipients:,} ({share:.1f} %), "
         f"{rate_per_s:,.0f}/s{left}; {counts_line(status)}"
     )
+
+
+def _in_brackets(words: str) -> str:
+    return f" ({words})" if words else ""
 
 
 def order_text(priority: str, share_percent: int | None) -> str:
@@ -87,11 +94,12 @@ def _health_lines(status: CampaignStatus) -> Iterator[str]:
 
 def status_lines(status: CampaignStatus) -> Iterator[str]:
     """The lines of `campaign status`."""
-    yield f"{status.name}: {status.state}" + (f" ({status.reason})" if status.reason else "")
+    yield f"{status.name}: {status.state}{_in_brackets(status.reason_in_words)}"
     if status.nobody_sends:
         yield f"{NOBODY_SENDS}; {how_to_continue(status.name)}"
     yield f"recipients {status.recipients:,}: {counts_line(status)}"
-    yield from (f"waiting {group.recipients:,}: {group.reason}" for group in status.waits)
+    notes = [why for why in status.why if not (why.is_reason or why.code in SAID_OF_NUMBERS)]
+    yield from (why.words for why in notes)
     for line in share_lines(status.templates):
         yield f"  {line}"
     yield from _health_lines(status)

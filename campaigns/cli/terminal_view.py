@@ -44,8 +44,8 @@ def _draw(status: CampaignStatus, speeds: Mapping[str, float]) -> Group:
         left,
     )
     lines: list[Table | Text] = [head, Text(counts_line(status)), _numbers(status, speeds)]
-    if status.reason:
-        lines.insert(1, Text(status.reason, style="yellow"))
+    if words := status.reason_in_words:
+        lines.insert(1, Text(words, style="yellow"))
     return Group(*lines)
 
 

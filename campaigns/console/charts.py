@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from campaigns.console.live import HISTORY, PERIOD_S, RatePoint
-from campaigns.results.status import CampaignStatus
+from campaigns.results.breakdown import Line
+from campaigns.results.number_progress import NumberProgress
+from campaigns.results.rates import RateHistory, RateLine
+from campaigns.results.variants import VariantResult
 from engine.core.states import RecipientState
 
 BAR_UNITS = 1_000
 CHART_WIDTH, CHART_HEIGHT = 600, 100
-CHARTS_MAX = 12  # more numbers are only in the table
-SPAN_MIN_S, SPAN_MAX_S = 60.0, HISTORY * PERIOD_S
+INTERVAL_UNITS, INTERVAL_MARGIN = 100, 0.1
 HEADROOM = 1.15  # the line of the limit must not lie on the edge
 
 # The order in which a campaign's bar shows the states.
@@ -44,12 +45,23 @@ class Segment:
 class RateChart:
     """The rate of one number. `points`: of a polyline; `limit_y`: the height of the limit's line."""
 
-    phone_number_id: str
+    number: str
     points: str
     limit_y: float
     latest_per_s: float
     peak_per_s: float
     limit_per_s: float
+    attempts: int
+    throttled: int
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalPlot:
+    """A share between the ends of its interval, on a line of INTERVAL_UNITS."""
+
+    low: float
+    share: float
+    high: float
 
 
 def segments(counts: Mapping[RecipientState, int]) -> list[Segment]:
@@ -75,25 +87,53 @@ def funnel(counts: Mapping[RecipientState, int], accepted: int) -> dict[Recipien
     return {**found, RecipientState.ACCEPTED: max(accepted, found[RecipientState.ACCEPTED])}
 
 
-def rate_charts(status: CampaignStatus, rates: Mapping[str, Sequence[RatePoint]]) -> list[RateChart]:
-    """A chart for each number of which there are two readings, once anything was sent between readings."""
-    limits = {number.phone_number_id: number.limit_per_s for number in status.numbers}
-    drawn = [(number, points) for number, points in rates.items() if len(points) > 1 and number in limits]
-    if not any(point.per_s for _, points in drawn for point in points):
-        return []
-    return [_rate_chart(number, points, limits[number]) for number, points in drawn[:CHARTS_MAX]]
+def rate_charts(history: RateHistory, numbers: Sequence[NumberProgress]) -> list[RateChart]:
+    """A chart for each number that sent; all of them over the same time."""
+    lines = {line.phone_number_id: line for line in history.lines}
+    drawn = [(number, lines[number.phone_number_id]) for number in numbers if number.phone_number_id in lines]
+    return [_rate_chart(number, line) for number, line in drawn]
 
 
-def _rate_chart(number: str, points: Sequence[RatePoint], limit_per_s: float) -> RateChart:
-    peak, latest_s = max(point.per_s for point in points), points[-1].at_s
-    span_s = min(max(latest_s - points[0].at_s, SPAN_MIN_S), SPAN_MAX_S)
-    top = HEADROOM * max(limit_per_s, peak)
-    placed = " ".join(
-        f"{CHART_WIDTH * (1 - (latest_s - point.at_s) / span_s):.1f},{_height(point.per_s, top):.1f}"
-        for point in points
+def _rate_chart(number: NumberProgress, line: RateLine) -> RateChart:
+    top = HEADROOM * max(number.limit_per_s, line.peak_per_s)
+    slot = CHART_WIDTH / len(line.per_s)
+    steps = [
+        f"{x:.1f},{_height(per_s, top):.1f}"
+        for at, per_s in enumerate(line.per_s)
+        for x in (slot * at, slot * (at + 1))
+    ]
+    return RateChart(
+        number.label,
+        " ".join(steps),
+        _height(number.limit_per_s, top),
+        line.per_s[-1],
+        line.peak_per_s,
+        number.limit_per_s,
+        number.attempts,
+        line.throttled,
     )
-    return RateChart(number, placed, _height(limit_per_s, top), points[-1].per_s, peak, limit_per_s)
 
 
 def _height(per_s: float, top: float) -> float:
     return CHART_HEIGHT * (1 - per_s / top)
+
+
+def line_segments(line: Line) -> list[Segment]:
+    """The bar of one line of a breakdown."""
+    return segments({state: line.states[state] for state in RecipientState})
+
+
+def interval_plots(results: Sequence[VariantResult], measure: str) -> list[IntervalPlot]:
+    """The intervals of all variants on one line, which begins and ends a little beyond them."""
+    intervals = [result.interval(measure) for result in results]
+    begin, end = min(each.low for each in intervals), max(each.high for each in intervals)
+    margin = INTERVAL_MARGIN * (end - begin)
+    scale = INTERVAL_UNITS / (end - begin + 2 * margin)
+
+    def place(value: float) -> float:
+        return scale * (value - begin + margin)
+
+    return [
+        IntervalPlot(place(each.low), place(result.share(measure) or 0.0), place(each.high))
+        for each, result in zip(intervals, results, strict=True)
+    ]

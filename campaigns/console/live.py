@@ -7,9 +7,9 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Generic, TypeVar
 
+from campaigns.results.rates import RateHistory, read_rates
 from campaigns.results.status import CampaignStatus, campaign_status, measured_per_s
 from engine.store.database import Pool
 
@@ -17,7 +17,9 @@ T = TypeVar("T")
 
 PERIOD_S = 1.0
 KEPT_MAX = 200  # campaigns whose readings are kept; the one that was not looked at for longest goes
-HISTORY = 300  # readings of a campaign: five minutes of one that is looked at
+HISTORY = 10  # readings of a campaign, of which a rate is made
+NUMBERS_DRAWN = 12  # more are only in the table
+RATES_PERIOD_S = 10.0  # samples come no faster
 RATE_S = 5.0  # requests are counted in batches: over this time a rate is steady
 
 
@@ -60,14 +62,6 @@ class SharedReadings(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class RatePoint:
-    """What one number sent in the time before a reading."""
-
-    at_s: float
-    per_s: float
-
-
-@dataclass(frozen=True, slots=True)
 class Sample:
     """A status, and when it was read."""
 
@@ -82,20 +76,20 @@ class CampaignWatch:
         self._pool = pool
         self._samples: OrderedDict[str, deque[Sample]] = OrderedDict()
         self._shared = SharedReadings(self._read)
+        self._rates = SharedReadings(self._read_rates, RATES_PERIOD_S)
 
     async def status(self, campaign_id: int) -> CampaignStatus:
         """The status with the rate of the last seconds; without a rate at the first look."""
         return await self._shared.get(str(campaign_id))
 
-    def rates(self, campaign_id: int) -> dict[str, list[RatePoint]]:
-        """The rate of each number since somebody began to look, five minutes at most."""
-        samples = list(self._samples.get(str(campaign_id), ()))
-        found: dict[str, list[RatePoint]] = {}
-        for before, after in pairwise(samples):
-            for was, now in zip(before.status.numbers, after.status.numbers, strict=False):
-                per_s = (now.attempts - was.attempts) / max(after.at_s - before.at_s, 0.1)
-                found.setdefault(now.phone_number_id, []).append(RatePoint(after.at_s, max(0.0, per_s)))
-        return found
+    async def rates(self, status: CampaignStatus, campaign_id: int) -> RateHistory:
+        """The rates of the numbers that are drawn, from the beginning of the campaign."""
+        shown = [number.phone_number_id for number in status.numbers[:NUMBERS_DRAWN]]
+        return await self._rates.get(f"{campaign_id} {','.join(shown)}")
+
+    async def _read_rates(self, key: str) -> RateHistory:
+        campaign_id, _, numbers = key.partition(" ")
+        return await read_rates(self._pool, int(campaign_id), numbers.split(","))
 
     async def _read(self, key: str) -> CampaignStatus:
         status = await campaign_status(self._pool, int(key))

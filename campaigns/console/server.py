@@ -24,6 +24,7 @@ from campaigns.console.pages.routes import PAGES
 from campaigns.console.people import any_user
 from campaigns.console.problems import Problem, Refused, problem_of
 from campaigns.console.request_limits import Allowance
+from campaigns.console.result_readings import keep_readings
 from campaigns.console.security_headers import add_security_headers
 from campaigns.console.settings import console_settings, require_guarded
 from engine.errors import ConfigurationError
@@ -54,6 +55,7 @@ def application(console: Console, table: Iterable[Route] | None = None) -> web.A
     app[CONSOLE] = console
     app[VIEWS] = shared_views(console)
     app[LISTS] = shared_lists(console)
+    keep_readings(app, console.pool)
     app.on_response_prepare.append(add_security_headers)
     for route in routes() if table is None else table:
         # GET without HEAD: a stream has no head.

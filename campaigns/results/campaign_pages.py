@@ -3,15 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Protocol
 
 import asyncpg
 
-from campaigns.results.status import NOBODY_SENDS, stored_code
+from campaigns.results.status import (
+    BY_HAND,
+    NOBODY_SENDS,
+    number_progress,
+    present_reason,
+    read_stoppers,
+    stored_code,
+)
+from campaigns.results.why import Why, explain
 from engine.core.states import CampaignState, ReasonCode
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
 PAGE_MAX = 100
+NEEDING_MAX = 50  # looked at for whether they need a person: more are not read anyway
 # A running campaign waits for these until somebody acts. Its window and messaging limit open by themselves.
 _STUCK = (ReasonCode.NOBODY_SENDS, ReasonCode.DISK_FULL, ReasonCode.RESULTS_NOT_STORED)
 
@@ -19,7 +29,8 @@ _STUCK = (ReasonCode.NOBODY_SENDS, ReasonCode.DISK_FULL, ReasonCode.RESULTS_NOT_
 @dataclass(frozen=True, slots=True)
 class ListedCampaign:
     """A campaign of a list. `accepted`: messages that the service accepted. `needs_person`: it does not go on
-    until somebody acts. `test_of`: the campaign that this one of `campaign test-send` tests.
+    until somebody acts. `test_of`: the campaign that this one of `campaign test-send` tests. `why`: what it
+    waits for, or is slowed by.
     """
 
     campaign_id: int
@@ -40,6 +51,7 @@ class ListedCampaign:
     finished_at: datetime | None
     test_of: str | None
     needs_person: bool
+    why: list[Why]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +60,21 @@ class CampaignPage:
 
     campaigns: list[ListedCampaign]
     next: int | None
+
+
+class Stored(Protocol):
+    """What of a campaign its reason is made of."""
+
+    @property
+    def campaign_id(self) -> int: ...
+    @property
+    def state(self) -> CampaignState: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def reason_code(self) -> ReasonCode | None: ...
+    @property
+    def phone_number_ids(self) -> list[str]: ...
 
 
 async def campaign_page(
@@ -62,11 +89,14 @@ async def campaign_page(
     wanted = [state.value for state in states] or None
     limit = max(1, min(limit, PAGE_MAX))
     rows = await connection.fetch(queries("results_pages")["campaigns"], before, wanted, limit, tests)
-    owned = {
-        row["phone_number_id"] for row in await connection.fetch(queries("campaign_control")["owned_numbers"])
-    }
-    listed = [_listed(row, owned) for row in rows]
+    listed = await _listed(connection, rows)
     return CampaignPage(listed, listed[-1].campaign_id if len(listed) == limit else None)
+
+
+async def campaigns_that_need_a_person(connection: Connection) -> list[ListedCampaign]:
+    """Those of all campaigns that do not go on until somebody acts, the newest first, NEEDING_MAX at most."""
+    rows = await connection.fetch(queries("results_pages")["stuck"], NEEDING_MAX)
+    return [campaign for campaign in await _listed(connection, rows) if campaign.needs_person]
 
 
 async def accepted_messages(pool: Pool, campaign_id: int) -> int:
@@ -74,13 +104,45 @@ async def accepted_messages(pool: Pool, campaign_id: int) -> int:
     return int(await pool.fetchval(queries("results_pages")["accepted"], campaign_id))
 
 
-def _listed(row: asyncpg.Record, owned: set[str]) -> ListedCampaign:
-    state, code = CampaignState(row["state"]), stored_code(row["reason_code"])
-    found = {**dict(row), "state": state, "reason_code": code}
-    listed = ListedCampaign(**found, needs_person=needs_person(state, code))
-    if state is CampaignState.RUNNING and owned.isdisjoint(listed.phone_number_ids):
-        return replace(listed, reason=NOBODY_SENDS, reason_code=ReasonCode.NOBODY_SENDS, needs_person=True)
-    return listed
+async def whys_of(connection: Connection, campaigns: Sequence[Stored]) -> dict[int, list[Why]]:
+    """Why each of these campaigns stands as it does, by its id; read once for all of them."""
+    phone_number_ids = sorted({number for campaign in campaigns for number in campaign.phone_number_ids})
+    progress = await number_progress(connection, None, phone_number_ids)
+    by_hand = [campaign.campaign_id for campaign in campaigns if campaign.reason_code in BY_HAND]
+    stoppers = await read_stoppers(connection, by_hand) if by_hand else {}
+    numbers = {number.phone_number_id: number for number in progress}
+    return {
+        campaign.campaign_id: explain(
+            campaign.state,
+            campaign.reason,
+            campaign.reason_code,
+            [numbers[number] for number in campaign.phone_number_ids],
+            stopped_by=stoppers.get(campaign.campaign_id),
+        )
+        for campaign in campaigns
+        if campaign.reason_code is not ReasonCode.NOBODY_SENDS
+    }
+
+
+async def _listed(connection: Connection, rows: Sequence[asyncpg.Record]) -> list[ListedCampaign]:
+    sql = queries("campaign_control")
+    owned = {row["phone_number_id"] for row in await connection.fetch(sql["owned_numbers"])}
+    in_doubt = [row["campaign_id"] for row in rows if row["reason_code"] == ReasonCode.IN_DOUBT]
+    found = await connection.fetch(sql["unknown_counts"], in_doubt) if in_doubt else []
+    doubts = {row["campaign_id"]: (row["unknown"], row["pruned"]) for row in found}
+    listed = [_present(row, doubts.get(row["campaign_id"], (0, 0)), owned) for row in rows]
+    whys = await whys_of(connection, listed)
+    return [replace(campaign, why=whys.get(campaign.campaign_id, [])) for campaign in listed]
+
+
+def _present(row: asyncpg.Record, doubts: tuple[int, int], owned: set[str]) -> ListedCampaign:
+    """The campaign with the reason that holds now."""
+    state = CampaignState(row["state"])
+    reason, code = present_reason(row["reason"], stored_code(row["reason_code"]), *doubts)
+    if state is CampaignState.RUNNING and owned.isdisjoint(row["phone_number_ids"]):
+        reason, code = NOBODY_SENDS, ReasonCode.NOBODY_SENDS
+    found = {**dict(row), "state": state, "reason": reason, "reason_code": code}
+    return ListedCampaign(**found, needs_person=needs_person(state, code), why=[])
 
 
 def needs_person(state: CampaignState, code: ReasonCode | None) -> bool:

@@ -124,7 +124,6 @@ async def campaign_report(pool: Pool, campaign_id: int) -> Report:
     status = await campaign_status(pool, campaign_id)
     campaign = await pool.fetchrow(sql["campaign"], campaign_id)
     assert campaign is not None, "a campaign's row is never deleted once it is planned"
-    numbers = await pool.fetch(sql["numbers"], campaign_id)
     audits = await pool.fetch(sql["audits"], campaign_id)
     return Report(
         status=status,
@@ -135,11 +134,17 @@ async def campaign_report(pool: Pool, campaign_id: int) -> Report:
         rejected=campaign["rejected"],
         duplicates=campaign["duplicates"],
         reasons=await _reasons(pool, campaign_id),
-        numbers=tuple(NumberReport(**dict(number)) for number in numbers),
+        numbers=await number_reports(pool, campaign_id),
         audits=tuple(Audit(**dict(audit)) for audit in audits),
         pruned=not await pool.fetchval(sql["has_ranges"], campaign_id),
         variants=await variant_results(pool, campaign_id, status.templates),
     )
+
+
+async def number_reports(pool: Pool, campaign_id: int) -> tuple[NumberReport, ...]:
+    """What each number sent for a campaign."""
+    rows = await pool.fetch(queries("report")["numbers"], campaign_id)
+    return tuple(NumberReport(**dict(row)) for row in rows)
 
 
 async def _reasons(pool: Pool, campaign_id: int) -> dict[RecipientState, list[ReasonCount]]:

@@ -1,24 +1,29 @@
 """The status of a campaign: recipients by present state, and how fast its numbers send."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import repeat
 from typing import Any
 
+from campaigns.results.number_progress import NumberProgress, WaitingGroup
+from campaigns.results.why import Person, Why, explain, reason_in_words, whys_json
 from campaigns.template_shares import TemplateShare, shares_in, shares_json
 from engine.core.max_failed import exceeds_max_failed
 from engine.core.order import Priority
 from engine.core.quota import QuotaStanding
-from engine.core.recipient_reasons import RecipientReason, reason_code
+from engine.core.recipient_reasons import reason_code
 from engine.core.states import CampaignState, ReasonCode, RecipientState
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from engine.store.canaries import StoredCanary, read_canary
-from engine.store.database import Pool
+from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 from engine.store.quota import read_number_standings
 
 SCHEMA = 1
+BY_HAND = frozenset({ReasonCode.PAUSED_BY_HAND, ReasonCode.CANCELLED_BY_HAND})
 FINAL_STATES = frozenset({CampaignState.FINISHED, CampaignState.CANCELLED, CampaignState.EXPIRED})
 
 
@@ -28,45 +33,12 @@ PRUNED_IN_DOUBT = "in doubt when they were pruned"
 
 
 @dataclass(frozen=True, slots=True)
-class NumberProgress:
-    """One number of a campaign. `rate_per_s`: the rate that its owner allows; None without an owner.
-
-    `attempts` and `throttled` count requests for this campaign; `last_attempt_at`: when the last one was
-    made. `quota_*`: to how many people it may write in 24 hours, to how many it did, and when it may write to
-    more; None without a messaging limit, and the last also while some are left.
-    """
-
-    phone_number_id: str
-    limit_per_s: float
-    rate_per_s: float | None
-    owner: str | None
-    attempts: int
-    throttled: int
-    last_attempt_at: datetime | None
-    stopped: bool
-    suspended_until: datetime | None
-    suspended_reason: str | None
-    quota_limit: int | None = None
-    quota_used: int | None = None
-    quota_more_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingGroup:
-    """Recipients who wait for the hours of their time zones. `code`: of the reason."""
-
-    reason: str
-    code: RecipientReason | None
-    until: datetime
-    recipients: int
-
-
-@dataclass(frozen=True, slots=True)
 class CampaignStatus:
     """A campaign at one moment. `counts`: recipients by present state; they add up to `recipients`.
 
     `measured_per_s`: messages per second between two readings, if there were two. `pruned_recipients`: only
-    their counts are left; `pruned_unknown`: those of them who were in doubt.
+    their counts are left; `pruned_unknown`: those of them who were in doubt. `stopped_by`: who paused or
+    cancelled it, if a person did.
     """
 
     name: str
@@ -88,6 +60,7 @@ class CampaignStatus:
     share_percent: int | None = None
     pause_at_failed: str | None = None
     canary: StoredCanary | None = None
+    stopped_by: Person | None = None
 
     @property
     def in_doubt(self) -> int:
@@ -120,6 +93,16 @@ class CampaignStatus:
         """Seconds until everything is sent at the present rate; None without a rate."""
         return self.waiting / self.rate_per_s if self.rate_per_s else None
 
+    @property
+    def reason_in_words(self) -> str:
+        """Why it is in its state."""
+        return reason_in_words(self.why, self.reason)
+
+    @property
+    def why(self) -> list[Why]:
+        """What it waits for, or is slowed by, with who, where and until when."""
+        return explain(self.state, self.reason, self.reason_code, self.numbers, self.waits, self.stopped_by)
+
     def failed_above(self, max_failed: str | None) -> bool:
         """See `exceeds_max_failed`."""
         return exceeds_max_failed(self.counts[RecipientState.FAILED], self.recipients, max_failed)
@@ -149,6 +132,7 @@ class CampaignStatus:
             "share_percent": self.share_percent,
             "pause_at_failed": self.pause_at_failed,
             "canary": None if self.canary is None else _canary_json(self.canary),
+            "why": whys_json(self.why),
         }
 
 
@@ -190,10 +174,6 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
     row = await pool.fetchrow(queries("progress")["status"], campaign_id)
     if row is None:
         raise LookupError(f"no campaign {campaign_id}")
-    numbers = await pool.fetch(
-        queries("progress")["numbers"], campaign_id, row["phone_number_ids"], DEFAULT_LIMIT_PER_S
-    )
-    standings = await read_number_standings(pool)
     code = stored_code(row["reason_code"])
     reason, code = present_reason(row["reason"], code, row["unknown"], row["pruned_unknown"])
     return CampaignStatus(
@@ -206,10 +186,7 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
         start_at=row["start_at"],
         started_at=row["started_at"],
         finished_at=row["finished_at"],
-        numbers=tuple(
-            NumberProgress(**dict(number), **quota_fields(standings.get(number["phone_number_id"])))
-            for number in numbers
-        ),
+        numbers=tuple(await number_progress(pool, campaign_id, row["phone_number_ids"])),
         pruned_recipients=row["pruned_recipients"],
         pruned_unknown=row["pruned_unknown"],
         waits=tuple(
@@ -221,7 +198,27 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
         share_percent=row["share_percent"],
         pause_at_failed=row["pause_at_failed"],
         canary=None if row["pruned_recipients"] else await read_canary(pool, campaign_id),
+        stopped_by=(await read_stoppers(pool, [campaign_id])).get(campaign_id) if code in BY_HAND else None,
     )
+
+
+async def number_progress(
+    database: Pool | Connection, campaign_id: int | None, phone_number_ids: Sequence[str]
+) -> list[NumberProgress]:
+    """How these numbers send now, and what they did for the campaign; None: for no campaign."""
+    rows = await database.fetch(
+        queries("progress")["numbers"], campaign_id, phone_number_ids, DEFAULT_LIMIT_PER_S
+    )
+    standings = await read_number_standings(database)
+    return [
+        NumberProgress(**dict(row), **quota_fields(standings.get(row["phone_number_id"]))) for row in rows
+    ]
+
+
+async def read_stoppers(database: Pool | Connection, campaign_ids: Sequence[int]) -> dict[int, Person]:
+    """Who paused or cancelled these campaigns last; one that nobody did is missing."""
+    rows = await database.fetch(queries("progress")["stoppers"], campaign_ids)
+    return {row["campaign_id"]: Person(row["actor"], row["at"]) for row in rows}
 
 
 def quota_fields(standing: QuotaStanding | None) -> dict[str, Any]:

@@ -4,13 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from campaigns.results.breakdown import By, Line, breakdown
 from campaigns.template_shares import TemplateShare
 from engine.core.states import RecipientState as State
 from engine.core.wilson import Interval, wilson_interval
 from engine.store.database import Pool
-from engine.store.queries import queries
 
-RESULTS_TIMEOUT_S = 900.0  # reads every recipient of the campaign, 20 µs each; there may be millions
 REPLIED = "replied"
 # Each measure, and the present states that count for it: who read a message also received it.
 MEASURES: Mapping[str, frozenset[State]] = {
@@ -19,7 +18,7 @@ MEASURES: Mapping[str, frozenset[State]] = {
     "read": frozenset({State.READ}),
     "failed": frozenset({State.FAILED}),
 }
-_COMPARED = ("delivered", "read", REPLIED)  # more is better
+COMPARED = ("delivered", "read", REPLIED)  # more is better
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,40 +47,45 @@ async def variant_results(
     """In the order of the variants, each with all of its languages; empty for a campaign without variants."""
     if not any(template.variant for template in templates):
         return ()
-    rows = await pool.fetch(queries("variants")["results"], campaign_id, timeout=RESULTS_TIMEOUT_S)
-    return tuple(
-        _result(name, templates, [dict(row) for row in rows])
-        for name in dict.fromkeys(template.variant for template in templates)
-    )
+    return results_of(await breakdown(pool, campaign_id, By.VARIANT), templates)
 
 
-def _result(
-    name: str, templates: Sequence[TemplateShare], rows: Iterable[Mapping[str, Any]]
-) -> VariantResult:
-    own = [row for row in rows if templates[row["template_index"]].variant == name]
-    counts = {
-        measure: sum(row["recipients"] for row in own if row["state"] in states)
-        for measure, states in MEASURES.items()
-    }
+def results_of(lines: Iterable[Line], templates: Sequence[TemplateShare]) -> tuple[VariantResult, ...]:
+    """From the lines of a breakdown by variant."""
+    by_name = {line.key: line for line in lines}
+    names = dict.fromkeys(template.variant for template in templates if template.variant)
+    return tuple(_result(name, templates, by_name.get(name) or Line(name)) for name in names)
+
+
+def _result(name: str, templates: Sequence[TemplateShare], line: Line) -> VariantResult:
+    counts = {measure: sum(line.states[state] for state in states) for measure, states in MEASURES.items()}
     return VariantResult(
         variant=name,
         template=next(template.name for template in templates if template.variant == name),
-        recipients=sum(row["recipients"] for row in own),
+        recipients=line.recipients,
         sent=counts["accepted"] + counts["failed"],
-        counts={**counts, REPLIED: sum(row["replied"] for row in own)},
+        counts={**counts, REPLIED: line.replied},
     )
 
 
 def verdicts(results: Sequence[VariantResult]) -> dict[str, str]:
     """For each measure, which variant does better, or that it is too early to say."""
-    return {measure: _verdict(results, measure) for measure in _COMPARED} if results else {}
+    if not results:
+        return {}
+    return {measure: _in_words(winner(results, measure)) for measure in COMPARED}
 
 
-def _verdict(results: Sequence[VariantResult], measure: str) -> str:
+def winner(results: Sequence[VariantResult], measure: str) -> str | None:
+    """The variant whose interval lies above all others; None while it is too early to say."""
     best, *others = sorted(results, key=lambda result: -(result.share(measure) or 0.0))
-    if best.interval(measure).low > max(other.interval(measure).high for other in others):
-        return f"{best.variant} does better: its interval lies above the others'"
-    return "too early: the intervals overlap"
+    is_above = best.interval(measure).low > max(other.interval(measure).high for other in others)
+    return best.variant if is_above else None
+
+
+def _in_words(variant: str | None) -> str:
+    if variant is None:
+        return "too early: the intervals overlap"
+    return f"{variant} does better: its interval lies above the others'"
 
 
 def results_json(results: Sequence[VariantResult]) -> list[dict[str, Any]]:

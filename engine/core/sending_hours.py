@@ -6,10 +6,12 @@ whose zone is one of several gets nothing at an hour that one of them forbids.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from engine.core.daily_window import DailyWindow, day_starts_at, window_opens_at
@@ -93,3 +95,29 @@ def wait_in_words(opens_at: datetime, now: datetime, zones: Sequence[ZoneInfo]) 
     local = opens_at.astimezone(zones[0])
     day = f"{local:%a} " if opens_at - now > timedelta(days=1) else ""
     return f"{_QUIET} until {day}{local:%H:%M} {zones[0].key}"
+
+
+class Wait(NamedTuple):
+    """What `wait_in_words` said. In one `zone`: until which local `time`, `09:00` or `Mon 09:00`. In several
+    `zones`: the moment `until`.
+    """
+
+    zone: str | None = None
+    time: str = ""
+    zones: int = 1
+    until: datetime | None = None
+
+
+_IN_ONE_ZONE = re.compile(rf"{_QUIET} until (?P<time>(?:\w{{3}} )?\d\d:\d\d) (?P<zone>\S+)")
+_IN_SEVERAL_ZONES = re.compile(
+    rf"{_QUIET} in one of (\d+) time zones until (\d{{4}}-\d\d-\d\d \d\d:\d\d) UTC"
+)
+
+
+def wait_of(words: str) -> Wait | None:
+    """The wait that stored words tell of; None if they tell of another reason."""
+    if found := _IN_SEVERAL_ZONES.search(words):
+        return Wait(zones=int(found[1]), until=datetime.fromisoformat(f"{found[2]}+00:00"))
+    if found := _IN_ONE_ZONE.search(words):
+        return Wait(found["zone"], found["time"])
+    return None

@@ -176,6 +176,9 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
             "is the user, or `token` and its name. A stream is logged when it ends.",
         ),
         _event("sign_in_refused", "A wrong name or password, from `address`."),
+        _event(
+            "results_not_read", "A campaign's results were not read; who looks at them causes another try."
+        ),
         _event("request_failed", "A request ended with an error that nobody expected; `route` says which."),
     ),
 }

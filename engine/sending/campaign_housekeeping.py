@@ -24,6 +24,7 @@ class CampaignHousekeeping:
         self._campaign_cache = context.campaign_cache
         self._only = campaign_id
         self._search_after_s = 0.0
+        self._sample_after_s = 0.0
         self.to_close: dict[int, str] = {}  # campaigns that ended early, and why: their ranges are still open
 
     async def move_due(self, connection: Connection) -> None:
@@ -70,6 +71,12 @@ class CampaignHousekeeping:
             if (unknown := await finish_campaign(connection, campaign_id)) is not None:
                 fields = self._campaign_cache.log_fields(campaign_id)
                 log.info("campaign_finished", **fields, unknown=unknown)
+
+    async def sample_rates(self, connection: Connection) -> None:
+        """Note what the numbers sent so far: the console and the report show their rates over time."""
+        if self._campaign_cache.running and time.monotonic() >= self._sample_after_s:
+            await connection.execute(queries("rates")["sample_rates"], self._only)
+            self._sample_after_s = time.monotonic() + self._context.timing.sample_period_s
 
     async def _pause_if_all_stopped(self, connection: Connection, campaign_id: int) -> None:
         """Pause a campaign whose numbers are all stopped until a person resumes them."""

@@ -126,6 +126,7 @@ class OwnedNumbers:
             [sender.lease for sender in senders],
             [sender.rate_per_s for sender in senders],
             [sender.achieved_per_s(monotonic_ns()) for sender in senders],
+            [sender.governor.is_slowed(monotonic_ns()) for sender in senders],
         )
         renewed = {renewal.phone_number_id: renewal for renewal in renewals}
         for sender in senders:

@@ -15,6 +15,9 @@ class Timing:
     sharing_period_s: float = 1.0
     health_period_s: float = 1.0  # between two looks at canaries and error budgets; each reads range counters
     unclosed_period_s: float = 60.0  # between two searches for closings that were interrupted
+    sample_period_s: float = (
+        5.0  # between two looks whether a sample of rates is due; one is due each 10 s or less often
+    )
     reread_period_s: float = 60.0  # reading the numbers is one management call or more, of 200 an hour
     descriptors_quiet_ns: int = 10 * SECOND_NS  # whoever wants a connection has asked again within this time
     # Between two batches of outcomes: amortises a commit. A crash puts this much more in doubt.

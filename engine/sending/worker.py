@@ -164,6 +164,7 @@ class Worker:
         await recover_abandoned_numbers(connection, self._numbers.owner, self._numbers.wanted)
         self._context.descriptors_short.check_quiet(self._context.timing.descriptors_quiet_ns)
         await self._health.check(connection)
+        await self._housekeeping.sample_rates(connection)
         await self._housekeeping.finish(connection)
         if self._campaign_id is not None and self._campaign_id not in self._context.campaign_cache.running:
             self._ended.set()

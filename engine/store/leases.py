@@ -86,10 +86,12 @@ async def renew_leases(
     leases: Sequence[Lease],
     rates_per_s: Sequence[float],
     achieved_per_s: Sequence[float] = (),
+    slowed: Sequence[bool] = (),
 ) -> list[Renewal]:
     """Renew all leases of a process. A number missing from the answer is lost and must stop at once.
 
-    `rates_per_s`: what each number may send now; `achieved_per_s`: what it sent lately, if measured.
+    `rates_per_s`: what each number may send now; `achieved_per_s`: what it sent lately, if measured;
+    `slowed`: whether throttles keep it below its limit.
     """
     rows = await connection.fetch(
         queries("leases")["renew"],
@@ -98,6 +100,7 @@ async def renew_leases(
         LEASE_S,
         list(rates_per_s),
         list(achieved_per_s),
+        list(slowed),
     )
     return [Renewal(**{**dict(row), "limit_per_s": min(row["limit_per_s"], LIMIT_PER_S_MAX)}) for row in rows]
 

@@ -92,10 +92,10 @@ async def test_the_report_has_the_results_of_each_variant(
     await pool.execute("UPDATE ranges SET claimed_through = last_seq")
     # Of the short ones, a quarter failed and the rest was delivered; of the long ones, everybody read and answered.
     await pool.execute(
-        "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason)"
-        " SELECT range_id, seq, 1, 1, CASE WHEN fails THEN 2 ELSE 1 END,"
+        "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason,"
+        " attempted_at) SELECT range_id, seq, 1, 1, CASE WHEN fails THEN 2 ELSE 1 END,"
         "        CASE WHEN fails THEN NULL WHEN template_index = 0 THEN 4 ELSE 5 END, '1001', 'w' || line,"
-        "        CASE WHEN fails THEN 131026 END, CASE WHEN fails THEN 'no' END"
+        "        CASE WHEN fails THEN 131026 END, CASE WHEN fails THEN 'no' END, now()"
         " FROM (SELECT *, template_index = 0 AND line % 4 = 0 AS fails FROM recipients) AS recipients"
     )
     await pool.execute(

@@ -17,7 +17,7 @@ COUNTS = ["pending", "deferred", "accepted", "sent", "delivered", "read", "faile
 STATUS = [
     "schema", "name", "state", "reason", "reason_code", "recipients", "counts", "rate_per_s", "eta_s",
     "started_at", "finished_at", "numbers", "nobody_sends", "pruned_recipients", "pruned_unknown",
-    "waits", "templates", "priority", "share_percent", "pause_at_failed", "canary",
+    "waits", "templates", "priority", "share_percent", "pause_at_failed", "canary", "why",
 ]  # fmt: skip
 
 

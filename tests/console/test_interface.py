@@ -44,6 +44,7 @@ CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("GET", "/campaigns/{name}", "/campaigns/spring", {}, 200),
     ("GET", "/campaigns/{name}", "/campaigns/sprign", {}, 404),
     ("GET", "/campaigns/{name}/report", "/campaigns/spring/report", {}, 200),
+    ("GET", "/campaigns/{name}/results", "/campaigns/spring/results", {}, 200),
     ("GET", "/campaigns/{name}/recipients", "/campaigns/spring/recipients?limit=2", {}, 200),
     ("GET", "/campaigns/{name}/recipients", "/campaigns/spring/recipients?after=x", {}, 422),
     ("GET", "/campaigns/{name}/preview", "/campaigns/spring/preview?row=3", {}, 200),

@@ -1,25 +1,36 @@
 """The console's own decisions, with plain values: limits of sign-ins, addresses, words, charts."""
 
 import re
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from campaigns.audience.glimpse import guess_params, guess_phone_column
-from campaigns.console.charts import BAR_UNITS, funnel, rate_charts, segments
+from campaigns.console.charts import (
+    BAR_UNITS,
+    INTERVAL_UNITS,
+    funnel,
+    interval_plots,
+    rate_charts,
+    segments,
+)
 from campaigns.console.language import LANGUAGES, choose_language, texts_of
-from campaigns.console.live import RatePoint
 from campaigns.console.request_limits import KEYS_MAX
 from campaigns.console.settings import ConsoleSettings, console_settings, require_guarded
 from campaigns.console.sign_in_limit import ADDRESS_ATTEMPTS, NAME_ATTEMPTS, REFILL_S, SignInLimit
 from campaigns.results.campaign_pages import needs_person
-from campaigns.results.status import CampaignStatus, NumberProgress
+from campaigns.results.number_progress import NumberProgress
+from campaigns.results.rates import RateHistory, RateLine
+from campaigns.results.variants import VariantResult
 from engine.core.message import Placeholder
 from engine.core.states import CampaignEvent, CampaignState, ReasonCode, RecipientState
 from engine.errors import ConfigurationError
 from engine.process.settings import Settings
 
 S = RecipientState
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
 def test_a_name_has_ten_attempts_and_one_more_each_minute() -> None:
@@ -165,12 +176,27 @@ def test_a_bar_fills_its_width_and_shows_a_single_recipient() -> None:
 
 
 def test_a_rate_chart_keeps_the_limit_inside() -> None:
-    number = NumberProgress("1", 80.0, 80.0, "x", 0, 0, None, False, None, None)
-    status = CampaignStatus("x", CampaignState.RUNNING, "", None, 0, counts(), None, None, None, (number,))
-    (chart,) = rate_charts(status, {"1": [RatePoint(0.0, 40.0), RatePoint(30.0, 79.0)], "2": []})
+    number = NumberProgress("1", 80.0, 80.0, "x", 9, 0, None, False, None, None)
+    idle = replace(number, phone_number_id="2")
+    history = RateHistory(NOON, NOON, (RateLine("1", (40.0, 79.0), 3),))
+    (chart,) = rate_charts(history, [number, idle])
     assert (chart.latest_per_s, chart.peak_per_s, chart.limit_per_s) == (79.0, 79.0, 80.0)
+    assert (chart.attempts, chart.throttled) == (9, 3)
     assert 0 < chart.limit_y < 20
-    assert [float(point.split(",")[0]) for point in chart.points.split()] == [300.0, 600.0]
+    assert [float(point.split(",")[0]) for point in chart.points.split()] == [0.0, 300.0, 300.0, 600.0]
+    assert rate_charts(RateHistory(), [number]) == []
+
+
+def test_intervals_that_overlap_are_drawn_so() -> None:
+    def result(variant: str, read: int) -> VariantResult:
+        return VariantResult(variant, "order", 1_000, 1_000, {"read": read})
+
+    a, b = interval_plots([result("a", 500), result("b", 510)], "read")
+    assert 0 < a.low < a.share < b.share < b.high < INTERVAL_UNITS and b.low < a.high
+    a, b = interval_plots([result("a", 100), result("b", 900)], "read")
+    assert a.high < b.low
+    (only,) = interval_plots([VariantResult("a", "order", 1, 0, {"read": 0})], "read")
+    assert (only.low, only.high) == pytest.approx((INTERVAL_UNITS / 12, INTERVAL_UNITS * 11 / 12))
 
 
 @pytest.mark.parametrize(

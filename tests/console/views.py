@@ -45,7 +45,8 @@ async def views(
             for view in named(route.path, {**FILLED, **filled}):
                 async with session.get(view.address, allow_redirects=False) as reply:
                     assert reply.status < 400, f"{view.address}: {reply.status}"
-                    if reply.status == 200 and reply.content_type == "text/html":
+                    is_file = "Content-Disposition" in reply.headers
+                    if reply.status == 200 and reply.content_type == "text/html" and not is_file:
                         yield view
     yield NOT_FOUND
 

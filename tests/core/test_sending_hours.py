@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core.daily_window import DailyWindow
-from engine.core.sending_hours import EVERY_DAY, SendingHours, wait_in_words
+from engine.core.sending_hours import EVERY_DAY, SendingHours, Wait, wait_in_words, wait_of
 
 DAY = DailyWindow.between(time(9), time(20))
 WEEKDAYS = frozenset(range(5))
@@ -120,3 +120,19 @@ def test_closing_is_the_first_moment_that_is_not_allowed(
     while moment < closes_at:
         assert allows(hours, moment, [zone])
         moment += timedelta(minutes=30)
+
+
+@given(st.lists(st.sampled_from(ZONES), min_size=1, max_size=3, unique=True), moments, st.integers(1, 5_000))
+def test_the_words_of_a_wait_can_be_read_again(zones: list[ZoneInfo], now: datetime, minutes: int) -> None:
+    opens_at = now + timedelta(minutes=minutes)
+    wait = wait_of(f"waiting: {wait_in_words(opens_at, now, zones)}")
+    if len(zones) > 1:
+        assert wait == Wait(zones=len(zones), until=opens_at.astimezone(UTC).replace(second=0, microsecond=0))
+    else:
+        local = opens_at.astimezone(zones[0])
+        assert wait is not None and wait.zone == zones[0].key
+        assert wait.time.split(" ") == ([f"{local:%a}"] if minutes > 24 * 60 else []) + [f"{local:%H:%M}"]
+
+
+def test_words_of_another_reason_are_no_wait() -> None:
+    assert wait_of("messaging limit: 1,000 of 1,000 people in 24 hours") is None

@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -288,3 +289,19 @@ async def test_a_stop_is_ended_by_no_rest_and_no_time(connection: Connection) ->
     assert tuple(row) == (True, None, "blocked")
     [renewal] = await renew_leases(connection, [lease], [5.0])
     assert (renewal.rests, renewal.suspended_reason) == (True, "blocked")
+
+
+async def test_since_when_a_number_is_slowed_stands_until_it_is_not(connection: Connection) -> None:
+    lease = await take_lease(connection, SLOW, this_process())
+
+    async def since(*, slowed: bool) -> datetime | None:
+        await renew_leases(connection, [lease], [40.0], [40.0], [slowed])
+        found: datetime | None = await connection.fetchval("SELECT slowed_since FROM numbers")
+        return found
+
+    first = await since(slowed=True)
+    assert first is not None and await since(slowed=True) == first
+    assert await since(slowed=False) is None
+    assert await since(slowed=True) != first
+    await release_lease(connection, lease)
+    assert await connection.fetchval("SELECT slowed_since FROM numbers") is None

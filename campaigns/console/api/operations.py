@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from campaigns.console.api import account, campaigns, creation, people, shapes
+from campaigns.console.api import account, campaigns, creation, people, results, shapes
 from campaigns.console.api.shapes import NoQuery
 from campaigns.console.context import Handler, Route
 from campaigns.console.request_limits import EXPORTS, TEST_SENDS, UPLOADS, Allowance
@@ -74,6 +74,10 @@ OPERATIONS = (
     Operation(
         "GET", f"{CAMPAIGN}/report", LOOK, "Reasons, numbers and actions", campaigns.show_report,
         shapes.Report,
+    ),
+    Operation(
+        "GET", f"{CAMPAIGN}/results", LOOK, "Times, variants, rates, and recipients by each property",
+        results.show_results, results.Results,
     ),
     Operation(
         "GET", f"{CAMPAIGN}/recipients", LOOK, "Recipients by state or code", campaigns.list_recipients,

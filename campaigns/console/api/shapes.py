@@ -14,8 +14,8 @@ from campaigns.account.templates import StoredTemplate
 from campaigns.console.api.create_request import CreateRequest
 from campaigns.console.people import Token, User
 from campaigns.console.roles import Role
+from campaigns.results.number_progress import NumberProgress
 from campaigns.results.report import Audit, ReasonCount
-from campaigns.results.status import NumberProgress
 from engine.core.forecast import NumberShare
 from engine.core.rendering import RenderedMessage
 from engine.core.states import CampaignState, ReasonCode, RecipientState
@@ -128,6 +128,13 @@ class Waiting(TypedDict):
     recipients: int
 
 
+class WhyInWords(TypedDict):
+    """What the campaign waits for, or is slowed by, with who, where and until when."""
+
+    code: str
+    words: str
+
+
 class _Progress(TypedDict):
     """What status and report both say. Their `numbers` differ."""
 
@@ -151,6 +158,7 @@ class _Progress(TypedDict):
     share_percent: int | None
     pause_at_failed: str | None
     canary: dict[str, Any] | None
+    why: list[WhyInWords]
 
 
 class Status(_Progress):

@@ -24,7 +24,11 @@ from campaigns.console.roles import Role, permits
 from campaigns.console.streams import stream_events
 from campaigns.life.control import Campaign, find_campaign, is_future
 from campaigns.results.audit_pages import campaign_audits
-from campaigns.results.campaign_pages import CampaignPage, accepted_messages, campaign_page
+from campaigns.results.campaign_pages import (
+    accepted_messages,
+    campaign_page,
+    campaigns_that_need_a_person,
+)
 from campaigns.results.missing_reports import reports_missing_since
 from engine.core.states import CampaignEvent, CampaignState, RecipientState, allows
 from engine.errors import NotFound
@@ -43,11 +47,10 @@ async def home(_: web.Request) -> web.Response:
 
 async def show_all(request: web.Request) -> web.Response:
     asked = query_of(request, CampaignsQuery)
-    found = await _page_of(console_of(request), asked)
     return page(
         request,
         "campaigns.html.j2",
-        **_list_values(found),
+        **await _list_values(console_of(request), asked),
         asked=asked,
         states=list(CampaignState),
         stream=f"/live{request.path_qs}",
@@ -68,22 +71,20 @@ def shared_lists(console: Console) -> SharedReadings[str]:
 
     async def read(key: str) -> str:
         code, _, query = key.partition(" ")
-        found = await _page_of(console, CampaignsQuery.model_validate_json(query))
-        return render("campaigns_live.html.j2", texts_of(code), **_list_values(found))
+        values = await _list_values(console, CampaignsQuery.model_validate_json(query))
+        return render("campaigns_live.html.j2", texts_of(code), **values)
 
     return SharedReadings(read)
 
 
-async def _page_of(console: Console, asked: CampaignsQuery) -> CampaignPage:
+async def _list_values(console: Console, asked: CampaignsQuery) -> dict[str, Any]:
+    """A page of campaigns, and all those that need a person, whatever the page."""
     states = [] if asked.state is None else [asked.state]
     async with console.pool.acquire() as connection:
-        return await campaign_page(
+        found = await campaign_page(
             connection, before=asked.before, states=states, limit=PAGE_ROWS, tests=asked.tests
         )
-
-
-def _list_values(found: CampaignPage) -> dict[str, Any]:
-    return {"found": found, "needs": [each for each in found.campaigns if each.needs_person]}
+        return {"found": found, "needs": await campaigns_that_need_a_person(connection)}
 
 
 async def show_one(request: web.Request) -> web.Response:
@@ -122,6 +123,7 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
     """The part of a campaign's page that changes while it is sent."""
     campaign = await find_campaign(console.pool, name)
     status = await console.watch.status(campaign.campaign_id)
+    rates = await console.watch.rates(status, campaign.campaign_id)
     actions = possible(campaign) if permits(role, Role.SEND) else []
     return render(
         "campaign_live.html.j2",
@@ -131,7 +133,8 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
         counts=status.counts,
         segments=segments(status.counts),
         funnel=funnel(status.counts, await accepted_messages(console.pool, campaign.campaign_id)),
-        charts=rate_charts(status, console.watch.rates(campaign.campaign_id)),
+        rates=rates,
+        charts=rate_charts(rates, status.numbers),
         actions=actions,
         confirmed=CONFIRMED,
         states=list(RecipientState),

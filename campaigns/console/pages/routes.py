@@ -10,6 +10,7 @@ from campaigns.console.pages import (
     new_rows,
     new_sending,
     recipients,
+    results,
     signing,
     static,
 )
@@ -27,6 +28,9 @@ PAGES = (
     Route("GET", "/campaigns/{name}/ask/{action}", SEND, campaigns.ask),
     Route("POST", "/campaigns/{name}/act/{action}", SEND, campaigns.act),
     Route("GET", "/campaigns/{name}/recipients", LOOK, recipients.show_recipients),
+    Route("GET", "/campaigns/{name}/results", LOOK, results.show_results),
+    Route("GET", "/live/campaigns/{name}/results", LOOK, results.stream_results),
+    Route("GET", "/campaigns/{name}/report.html", LOOK, results.download),
     Route("GET", "/campaigns/{name}/reasons", LOOK, recipients.show_reasons),
     Route("GET", "/campaigns/{name}/message", LOOK, recipients.show_message),
     Route("GET", "/campaigns/{name}/export", LOOK, interface.export, EXPORTS),

@@ -12,13 +12,13 @@ TYPES = {"console.css": "text/css", "console.js": "text/javascript", "icon.svg":
 
 
 @cache
-def _content(name: str) -> bytes:
+def content(name: str) -> bytes:
     return (files("campaigns.console") / "static" / name).read_bytes()
 
 
 @cache
 def static_url(name: str) -> str:
-    version = hashlib.sha256(_content(name)).hexdigest()[:12]
+    version = hashlib.sha256(content(name)).hexdigest()[:12]
     return f"/static/{version}/{name}"
 
 
@@ -28,7 +28,7 @@ async def serve_static(request: web.Request) -> web.Response:
     if name not in TYPES:
         raise web.HTTPNotFound
     return web.Response(
-        body=_content(name),
+        body=content(name),
         content_type=TYPES[name],
         charset="utf-8",
         headers={"Cache-Control": "public, max-age=31536000, immutable"},

@@ -74,6 +74,10 @@ class RateGovernor:
         """The rate at this moment, between the floor and the limit's headroom."""
         return max(self.floor_per_s, self._full_per_s * self._share(now_ns))
 
+    def is_slowed(self, now_ns: int) -> bool:
+        """Whether throttles keep the rate below the full one."""
+        return self._share(now_ns) < 1.0
+
     def set_limit(self, limit_per_s: float, now_ns: int) -> None:
         """A new limit. What was learnt under the old one is forgotten."""
         self._limit_per_s = limit_per_s

@@ -84,6 +84,7 @@ def test_repeated_throttles_lower_the_rate_within_four_seconds(limit: float, thr
         for _ in range(throttles):
             governor.throttled(second * SECOND_NS, second * SECOND_NS - 50 * MS)
     assert governor.rate_per_s(5 * SECOND_NS) == pytest.approx((limit * HEADROOM - throttles) * HEADROOM)
+    assert governor.is_slowed(5 * SECOND_NS) and not governor.is_slowed(120 * SECOND_NS)
 
 
 def test_one_decision_a_window_however_many_errors() -> None:

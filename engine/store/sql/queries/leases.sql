@@ -30,8 +30,9 @@ WITH locked AS MATERIALIZED (
     SELECT phone_number_id FROM numbers WHERE phone_number_id = ANY($1::text[]) ORDER BY phone_number_id FOR NO KEY UPDATE)
 UPDATE numbers
 SET leased_until = clock_timestamp() + make_interval(secs => $3), rate_per_s = held.rate_per_s,
-    achieved_per_s = held.achieved_per_s
-FROM unnest($1::text[], $2::bigint[], $4::float8[], $5::float8[]) AS held (phone_number_id, epoch, rate_per_s, achieved_per_s)
+    achieved_per_s = held.achieved_per_s, slowed_since = CASE WHEN held.slowed THEN coalesce(slowed_since, now()) END
+FROM unnest($1::text[], $2::bigint[], $4::float8[], $5::float8[], $6::boolean[])
+    AS held (phone_number_id, epoch, rate_per_s, achieved_per_s, slowed)
 WHERE numbers.phone_number_id = held.phone_number_id AND numbers.epoch = held.epoch
   AND (SELECT count(*) FROM locked) > 0  -- locks all of them before the first is written
 RETURNING numbers.phone_number_id,
@@ -42,7 +43,8 @@ RETURNING numbers.phone_number_id,
 -- name: release
 -- The owner ended in order: its outcomes are stored and its ranges released. leased_until keeps the moment of the release,
 -- from which the next owner counts the second of the pace.
-UPDATE numbers SET released = true, leased_until = clock_timestamp(), rate_per_s = NULL, achieved_per_s = NULL
+UPDATE numbers SET released = true, leased_until = clock_timestamp(), rate_per_s = NULL, achieved_per_s = NULL,
+    slowed_since = NULL
 WHERE phone_number_id = $1 AND epoch = $2;
 
 -- name: suspend

@@ -14,6 +14,19 @@ WHERE ($1::bigint IS NULL OR campaign_id < $1)
   AND ($4 OR options ->> 'test of' IS NULL)
 ORDER BY campaign_id DESC LIMIT $3;
 
+-- name: stuck
+-- Campaigns of which one may need a person, the newest first; as `campaigns`, without those of `campaign test-send`.
+SELECT campaign_id, name, state, reason, reason_code, template ->> 'name' AS template,
+       template ->> 'language' AS language, phone_number_ids, start_at, expires_at, recipients, created_at, planned_at,
+       started_at, finished_at, options ->> 'test of' AS test_of,
+       (SELECT coalesce(sum(accepted), 0)::bigint FROM campaign_numbers
+        WHERE campaign_numbers.campaign_id = campaigns.campaign_id) AS accepted
+FROM campaigns
+WHERE (state = 'running' OR state = 'paused' AND reason_code IS DISTINCT FROM 'paused_by_hand'
+       OR state = 'finished' AND reason_code = 'in_doubt')
+  AND options ->> 'test of' IS NULL
+ORDER BY campaign_id DESC LIMIT $1;
+
 -- name: accepted
 -- Messages of a campaign that the service accepted, those included that failed later.
 SELECT coalesce(sum(accepted), 0)::bigint FROM campaign_numbers WHERE campaign_id = $1;

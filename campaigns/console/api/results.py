@@ -1,0 +1,49 @@
+"""The results of a campaign in the interface. They are counted in the background, as for the page."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from aiohttp import web
+from typing_extensions import TypedDict
+
+from campaigns.console.api.campaigns import named_campaign
+from campaigns.console.api.replying import reply
+from campaigns.console.api.shapes import Counts
+from campaigns.console.result_readings import READINGS
+
+
+class CountedResults(TypedDict):
+    """What came of a campaign by `as_of`. `by`: the lines of `campaign report --by`, by property. Times:
+    `p50`, `p90` and `p99`. `rates`: requests a second of each number, in slots of equal length from `begins`
+    to `ends`.
+    """
+
+    as_of: datetime
+    recipients: int
+    counts: Counts
+    accepted: int
+    replied: int
+    delivery_s: dict[str, float] | None
+    read_s: dict[str, float] | None
+    variants: list[dict[str, Any]]
+    verdicts: dict[str, str]
+    by: dict[str, list[dict[str, Any]]]
+    rates: dict[str, Any]
+
+
+class Results(TypedDict):
+    """`results` null: not counted yet, ask again. `counted`: how many recipients are counted so far, while
+    they are counted again; else null.
+    """
+
+    counted: int | None
+    results: CountedResults | None
+
+
+async def show_results(request: web.Request) -> web.Response:
+    campaign = await named_campaign(request)
+    reading = await request.app[READINGS].look(campaign.campaign_id)
+    found = None if reading.results is None else reading.results.as_json()
+    return reply({"counted": reading.counted, "results": found})

@@ -1,0 +1,108 @@
+"""The results of one campaign: a page with a view for each property, and the same as one file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from aiohttp import web
+from pydantic import Field
+
+from campaigns.console.api.campaigns import named_campaign
+from campaigns.console.api.replying import query_of
+from campaigns.console.api.shapes import NoQuery
+from campaigns.console.charts import funnel, interval_plots, line_segments, rate_charts, segments
+from campaigns.console.language import Texts
+from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
+from campaigns.console.pages.static import content
+from campaigns.console.result_readings import READINGS
+from campaigns.console.streams import stream_events
+from campaigns.life.control import Campaign
+from campaigns.results.breakdown import By, percentiles_s
+from campaigns.results.results import CampaignResults
+from campaigns.results.variants import COMPARED, winner
+from engine.core.error_codes import meaning_of, remedy_of
+from engine.core.states import RecipientState
+
+
+class ResultsQuery(NoQuery):
+    by: Annotated[By | None, Field(description="A line for each value of this property")] = None
+
+
+async def show_results(request: web.Request) -> web.Response:
+    campaign, asked = await named_campaign(request), query_of(request, ResultsQuery)
+    live = await _live_part(request, campaign, asked, texts_for(request))
+    return page(
+        request,
+        "results.html.j2",
+        campaign=campaign,
+        live=live,
+        stream=f"/live{request.path_qs}",
+    )
+
+
+async def stream_results(request: web.Request) -> web.StreamResponse:
+    campaign, asked = await named_campaign(request), query_of(request, ResultsQuery)
+    texts = texts_for(request)
+
+    async def read() -> str:
+        return await _live_part(request, campaign, asked, texts)
+
+    return await stream_events(request, "view", read)
+
+
+async def _live_part(request: web.Request, campaign: Campaign, asked: ResultsQuery, texts: Texts) -> str:
+    reading = await request.app[READINGS].look(campaign.campaign_id)
+    values = {} if reading.results is None else result_values(reading.results)
+    return render(
+        "results_live.html.j2",
+        texts,
+        campaign=campaign,
+        by=asked.by,
+        results=reading.results,
+        counted=reading.counted,
+        offline=False,
+        **values,
+    )
+
+
+async def download(request: web.Request) -> web.Response:
+    """The report as one file. What was not read yet is shown while it is read."""
+    campaign = await named_campaign(request)
+    reading = await request.app[READINGS].look(campaign.campaign_id)
+    if reading.results is None:
+        return redirect(campaign_url(campaign.name, "results"))
+    name = f"report-{campaign.campaign_id}.html"
+    return web.Response(
+        text=report_file(reading.results, texts_for(request)),
+        content_type="text/html",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
+
+def report_file(results: CampaignResults, texts: Texts) -> str:
+    """The results as one HTML file that loads nothing."""
+    style = content("console.css").decode()
+    values = {"style": style, "results": results, "offline": True, **result_values(results)}
+    return render("report_file.html.j2", texts, **values)
+
+
+def result_values(results: CampaignResults) -> dict[str, Any]:
+    """What the templates of results need beside the results."""
+    status = results.status
+    return {
+        "status": status,
+        "counts": status.counts,
+        "funnel": funnel(status.counts, results.accepted),
+        "segments": segments(status.counts),
+        "line_segments": line_segments,
+        "charts": rate_charts(results.rates, status.numbers),
+        "percentiles_s": percentiles_s,
+        "interval_plots": interval_plots,
+        "labels": {number.phone_number_id: number.label for number in status.numbers},
+        "winner": winner,
+        "compared": COMPARED,
+        "meaning_of": meaning_of,
+        "remedy_of": remedy_of,
+        "states": list(RecipientState),
+        "By": By,
+    }

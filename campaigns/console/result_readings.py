@@ -1,0 +1,104 @@
+"""The results of campaigns that somebody looks at: read in the background, and shared by all who look.
+
+Each recipient is read, so a large campaign takes minutes. Nobody waits for that: a page shows the results of
+before, and when they were read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+import structlog
+from aiohttp import web
+
+from campaigns.results.results import CampaignResults, campaign_results
+from engine.store.database import LOST_CONNECTION, Pool
+
+KEPT_MAX = 50  # campaigns; the one that was not looked at for longest goes
+FRESH_S = 2.0
+# Results are read again after so many times what the reading took: a page that stays open costs the database
+# at most a twentieth of one connection.
+REST = 20
+SOON_S = 0.08  # how long a page waits for a reading: nearly all campaigns take less
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Reading:
+    """`counted`: how many recipients the reading that is under way has counted so far; None: none is."""
+
+    results: CampaignResults | None = None
+    counted: int | None = None
+    due_s: float = 0.0
+    task: asyncio.Task[None] | None = None
+
+
+class ResultReadings:
+    """By campaign id. Readings of several campaigns take turns, a hundred ranges each."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._turn = asyncio.Lock()
+        self._readings: OrderedDict[int, Reading] = OrderedDict()
+
+    async def look(self, campaign_id: int) -> Reading:
+        """What is known now; begins a reading if it is due, and waits for it for a moment."""
+        reading = self._readings.setdefault(campaign_id, Reading())
+        self._readings.move_to_end(campaign_id)
+        self._forget_others()
+        if reading.counted is None and time.monotonic() >= reading.due_s:
+            reading.counted = 0
+            reading.task = asyncio.create_task(self._read(campaign_id, reading))
+        if reading.task is not None:
+            await asyncio.wait([reading.task], timeout=SOON_S)
+        return reading
+
+    def _forget_others(self) -> None:
+        for campaign_id in list(self._readings)[:-KEPT_MAX]:
+            if self._readings[campaign_id].counted is None:
+                del self._readings[campaign_id]
+
+    async def _read(self, campaign_id: int, reading: Reading) -> None:
+        def note(counted: int) -> None:
+            reading.counted = counted
+
+        began_s = time.monotonic()
+        try:
+            reading.results = await campaign_results(self._pool, campaign_id, turn=self._turn, note=note)
+        except LOST_CONNECTION as problem:
+            log.warning("results_not_read", campaign_id=campaign_id, problem=type(problem).__name__)
+        except Exception:
+            log.exception("results_not_read", campaign_id=campaign_id)
+        finally:
+            reading.counted, reading.task = None, None
+            took_s = time.monotonic() - began_s
+            reading.due_s = time.monotonic() + max(FRESH_S, REST * took_s)
+
+    async def close(self) -> None:
+        """End what is under way."""
+        tasks = [reading.task for reading in self._readings.values() if reading.task is not None]
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+READINGS: web.AppKey[ResultReadings] = web.AppKey("readings", ResultReadings)
+
+
+def keep_readings(app: web.Application, pool: Pool) -> None:
+    """The readings of a server, which end with it."""
+    readings = app[READINGS] = ResultReadings(pool)
+
+    async def close(_: web.Application) -> AsyncIterator[None]:
+        yield
+        await readings.close()
+
+    app.cleanup_ctx.append(close)

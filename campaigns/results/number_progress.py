@@ -1,0 +1,48 @@
+"""What a number did for a campaign, and which recipients wait: parts of its status."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from engine.core.recipient_reasons import RecipientReason
+
+
+@dataclass(frozen=True, slots=True)
+class NumberProgress:
+    """One number of a campaign. `rate_per_s`: the rate that its owner allows; None without an owner.
+
+    `attempts` and `throttled` count requests for this campaign; `last_attempt_at`: when the last one was
+    made. `quota_*`: to how many people it may write in 24 hours, to how many it did, and when it may write to
+    more; None without a messaging limit, and the last also while some are left. `slowed_since`: since when
+    throttles keep its rate below its limit.
+    """
+
+    phone_number_id: str
+    limit_per_s: float
+    rate_per_s: float | None
+    owner: str | None
+    attempts: int
+    throttled: int
+    last_attempt_at: datetime | None
+    stopped: bool
+    suspended_until: datetime | None
+    suspended_reason: str | None
+    quota_limit: int | None = None
+    quota_used: int | None = None
+    quota_more_at: datetime | None = None
+    display_phone_number: str | None = None
+    slowed_since: datetime | None = None
+
+    @property
+    def label(self) -> str:
+        """The phone number as people know it, if it is known."""
+        return self.display_phone_number or self.phone_number_id
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingGroup:
+    """Recipients who wait for the hours of their time zones. `code`: of the reason."""
+
+    reason: str
+    code: RecipientReason | None
+    until: datetime
+    recipients: int

@@ -1,0 +1,169 @@
+"""Why a campaign stands as it does: what it waits for, who stopped it, where, and until when.
+
+The words of each language are in `texts`. Commands, JSON and pages say them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, NamedTuple
+
+from campaigns.results.number_progress import NumberProgress, WaitingGroup
+from campaigns.texts import Texts, words_of
+from engine.core.sending_hours import wait_of
+from engine.core.states import CampaignState, ReasonCode
+
+
+class Person(NamedTuple):
+    """Who did something to a campaign, and when."""
+
+    actor: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """One thing that keeps a campaign, or one of its numbers, from sending at full speed.
+
+    `words`: in English; `code` and `values`: what words of another language are made of. `is_reason`: it says
+    why the campaign is in its state; otherwise the campaign goes on.
+    """
+
+    code: str
+    words: str
+    values: Mapping[str, Any]
+    is_reason: bool
+
+    def in_words(self, texts: Texts) -> str:
+        return _words(self.code, self.values, texts)
+
+
+def _why(code: str, *, is_reason: bool = False, **values: Any) -> Why:
+    return Why(code, _words(code, values, _english()), values, is_reason)
+
+
+def _words(code: str, values: Mapping[str, Any], texts: Texts) -> str:
+    return texts(f"why.{code}", **{name: _shown(name, value, texts) for name, value in values.items()})
+
+
+def _shown(name: str, value: object, texts: Texts) -> str:
+    """A local time may have a day of the week: `Mon 09:00`."""
+    if name == "time" and isinstance(value, str) and " " in value:
+        day, time = value.split(" ")
+        return f"{texts(f'day.{day}')} {time}"
+    if isinstance(value, datetime):
+        return texts.clock(value)
+    if isinstance(value, int | float):
+        return texts.number(value, 1 if value < 10 and value != int(value) else 0)
+    return str(value)
+
+
+@cache
+def _english() -> Texts:
+    return Texts("en", words_of("campaigns.results.texts", "en"))
+
+
+def reason_in_words(whys: Sequence[Why], stored: str) -> str:
+    """Why a campaign is in its state: as people say it, else as it is stored; empty without a reason."""
+    return next((why.words for why in whys if why.is_reason), stored)
+
+
+def whys_json(whys: Sequence[Why]) -> list[dict[str, str]]:
+    return [{"code": why.code, "words": why.words} for why in whys]
+
+
+def explain(
+    state: CampaignState,
+    reason: str,
+    code: ReasonCode | None,
+    numbers: Sequence[NumberProgress],
+    waits: Sequence[WaitingGroup] = (),
+    stopped_by: Person | None = None,
+) -> list[Why]:
+    """The reason of the state comes first. What has only the stored words is not among them."""
+    found = list(_reason(reason, code, numbers, stopped_by))
+    if state is CampaignState.RUNNING:
+        found += [why for number in numbers for why in _of_number(number, code)]
+        if code is not ReasonCode.RECIPIENT_HOURS:
+            found += _of_waits(waits)
+    return found
+
+
+def _reason(
+    reason: str, code: ReasonCode | None, numbers: Sequence[NumberProgress], stopped_by: Person | None
+) -> Iterator[Why]:
+    if code in (ReasonCode.WINDOW_CLOSED, ReasonCode.RECIPIENT_HOURS):
+        yield from _of_hours(reason)
+    elif code is ReasonCode.MESSAGING_LIMIT:
+        yield from _of_quotas([number for number in numbers if _is_used_up(number)])
+    elif code is ReasonCode.PAUSED_BY_HAND and stopped_by is not None:
+        yield _why("paused_by", is_reason=True, actor=stopped_by.actor, time=stopped_by.at)
+    elif code is ReasonCode.CANCELLED_BY_HAND and stopped_by is not None:
+        yield _why("cancelled_by", is_reason=True, actor=stopped_by.actor, time=stopped_by.at)
+
+
+def _of_hours(words: str) -> Iterator[Why]:
+    """Quiet hours of the whole campaign."""
+    if (wait := wait_of(words)) is None:
+        return
+    if wait.zone is None:
+        yield _why("quiet_in_some", is_reason=True, count=wait.zones, time=wait.until)
+    else:
+        yield _why("quiet", is_reason=True, place=_place(wait.zone), time=wait.time)
+
+
+def _of_waits(waits: Sequence[WaitingGroup]) -> Iterator[Why]:
+    """Quiet hours of some recipients, while others are sent to."""
+    for group in waits:
+        if (wait := wait_of(group.reason)) is None:
+            continue
+        count = group.recipients
+        if wait.zone is None:
+            yield _why("quiet_for_some_zones", count=count, zones=wait.zones, time=wait.until)
+        else:
+            yield _why("quiet_for_some", count=count, place=_place(wait.zone), time=wait.time)
+
+
+def _place(zone: str) -> str:
+    """`America/Sao_Paulo` is Sao Paulo."""
+    return zone.rpartition("/")[2].replace("_", " ")
+
+
+def _is_used_up(number: NumberProgress) -> bool:
+    return number.quota_more_at is not None
+
+
+def _of_quotas(numbers: Sequence[NumberProgress]) -> Iterator[Why]:
+    """Numbers may share a limit, so what several used is not added up."""
+    if len(numbers) == 1:
+        yield _why("quota", is_reason=True, **_quota(numbers[0]))
+    elif numbers:
+        first = min(number.quota_more_at for number in numbers if number.quota_more_at is not None)
+        yield _why("quota_of_all", is_reason=True, count=len(numbers), time=first)
+
+
+def _quota(number: NumberProgress) -> dict[str, Any]:
+    return {
+        "number": number.label,
+        "used": number.quota_used,
+        "limit": number.quota_limit,
+        "time": number.quota_more_at,
+    }
+
+
+def _of_number(number: NumberProgress, code: ReasonCode | None) -> Iterator[Why]:
+    """What keeps one number from its limit, while the campaign runs."""
+    label, reason = number.label, number.suspended_reason or ""
+    if number.stopped:
+        yield _why("stopped", number=label, reason=reason)
+    elif _is_used_up(number):
+        if code is not ReasonCode.MESSAGING_LIMIT:
+            yield _why("quota_of_one", **_quota(number))
+    elif number.suspended_until is not None:
+        yield _why("rests", number=label, time=number.suspended_until, reason=reason)
+    elif number.slowed_since is not None and number.rate_per_s is not None:
+        since, rate, limit = number.slowed_since, number.rate_per_s, number.limit_per_s
+        yield _why("slowed", number=label, time=since, rate=rate, limit=limit)

@@ -1,0 +1,64 @@
+"""Words in the reader's language, with its forms of numbers and times."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.resources import files
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The words of one language. `texts("nav.audit")` gives one; a key that is missing raises KeyError."""
+
+    code: str
+    words: Mapping[str, str]
+
+    def __call__(self, key: str, **values: Any) -> str:
+        return self.words[key].format(**values)
+
+    def maybe(self, key: str, otherwise: str) -> str:
+        """For words that come from the database: those that are not known yet are shown as they are."""
+        return self.words.get(key, otherwise)
+
+    def number(self, value: float, digits: int = 0) -> str:
+        """`12,345` or `12.345`."""
+        text = f"{value:,.{digits}f}"
+        if self.words["thousands"] == ",":
+            return text
+        return text.translate(str.maketrans(",.", ".,"))
+
+    def time(self, moment: datetime | None) -> str:
+        return "" if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+    def clock(self, moment: datetime) -> str:
+        """The time to the minute; with its date unless it is within a day of now."""
+        is_near = abs(moment - datetime.now(UTC)) < timedelta(days=1)
+        return f"{moment.astimezone(UTC):{'%H:%M' if is_near else '%Y-%m-%d %H:%M'}} UTC"
+
+    def share(self, part: float, whole: float) -> str:
+        """A share in per cent; 100.0 only if nobody is missing, and 0.0 only if there is nobody."""
+        if not whole:
+            return f"{self.number(0, 1)} %"
+        percent = 100 * part / whole
+        if 0 < part < whole:
+            percent = min(max(percent, 0.1), 99.9)
+        return f"{self.number(percent, 1)} %"
+
+
+def words_of(package: str, code: str) -> dict[str, str]:
+    """The words of a package in one language, by their keys: `why.quota`."""
+    return dict(_flat(tomllib.loads((files(package) / f"{code}.toml").read_text("utf-8"))))
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for key, value in table.items():
+        if isinstance(value, dict):
+            found += _flat(value, f"{prefix}{key}.")
+        else:
+            found.append((prefix + key, value))
+    return found

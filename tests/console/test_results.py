@@ -1,0 +1,146 @@
+"""The page of one campaign's results, and the same as one file: what they say, and that reading them blocks nobody."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from campaigns.console import result_readings
+from campaigns.console.result_readings import ResultReadings
+from campaigns.results.results import CampaignResults
+from engine.store.database import Pool
+from tests.console.browsing import browser, needs_chromium, require_accessible, tab_of
+from tests.console.conftest import BAD_CODE, NUMBER, OTHER_NUMBER, Caller
+
+__all__ = ["browser"]  # a fixture
+RESULTS = "/campaigns/spring/results"
+
+
+async def counted(manager: Caller, path: str = RESULTS) -> str:
+    """The page once its results are read."""
+    while "As of" not in (reply := await manager.get(path)).text:
+        assert reply.status == 200
+    return reply.text
+
+
+@pytest.fixture
+async def sent(pool: Pool, campaign: str) -> None:
+    """Two numbers sent, and the first one's only message that came took 10 s to arrive and 2 min to be read."""
+    await pool.execute(
+        "UPDATE outcomes SET delivered_at = attempted_at + interval '10 s', read_at = attempted_at + interval '2 min'"
+        " WHERE status = 5"
+    )
+    await pool.execute(
+        "UPDATE campaign_numbers SET first_attempt_at = now() - interval '1 min', last_attempt_at = now()"
+    )
+    await pool.execute("UPDATE outcomes SET phone_number_id = $1 WHERE kind = 2", OTHER_NUMBER)
+
+
+@pytest.fixture
+async def file(sent: None, manager: Caller) -> str:
+    """The report as a file."""
+    await counted(manager)
+    return (await manager.get("/campaigns/spring/report.html")).text
+
+
+async def test_the_results_say_how_far_how_fast_and_why_not(sent: None, manager: Caller) -> None:
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", await counted(manager)))
+    assert "Half of the messages took 10 s or less" in text
+    assert re.search(r"Half of the messages took (1 min 5\d s|2 min \d s) or less", text)
+    assert re.search(rf"{BAD_CODE} undeliverable", text)
+    assert "1 recipients are in doubt" in text
+    assert re.search(r"Replied 1 ", text)
+    assert "Requests a second of each number, from" in text
+    assert "Variants" not in text, "it has none"
+
+
+async def test_a_property_has_a_view_of_its_own(sent: None, manager: Caller) -> None:
+    text = await counted(manager, f"{RESULTS}?by=number")
+    rows = re.findall(r'<tr><th scope="row">([^<]*)</th><td class="num">(\d+)</td>', text)
+    assert set(rows) == {("none yet", "8"), (NUMBER, "1"), (OTHER_NUMBER, "1")}
+    assert (await manager.get(f"{RESULTS}?by=phone")).status == 422
+
+
+async def test_the_file_loads_nothing_and_has_all_tables(file: str) -> None:
+    assert not re.search(r"<script|<link|\bsrc=|\bhref=|url\(|@import|style=", file)
+    assert "How far the messages came" in file and "By number" in file
+    assert "default-src 'none'" in file
+
+
+async def test_before_it_is_read_a_download_leads_to_the_page(
+    pool: Pool, campaign: str, manager: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nobody waits for the reading, however long it takes."""
+    released = asyncio.Event()
+    read = result_readings.campaign_results
+
+    async def wait(*given: Any, **options: Any) -> CampaignResults:
+        options["note"](4)
+        await released.wait()
+        return await read(*given, **options)
+
+    monkeypatch.setattr(result_readings, "campaign_results", wait)
+    assert "10 recipients are being counted" in (reply := await manager.get(RESULTS)).text
+    assert "40.0 %" in reply.text
+    reply = await manager.get("/campaigns/spring/report.html")
+    assert (reply.status, reply.headers["Location"]) == (303, RESULTS)
+    released.set()
+    assert "Results" in await counted(manager)
+
+
+async def test_many_who_look_cost_one_reading(
+    pool: Pool, campaign: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = []
+    read = result_readings.campaign_results
+
+    async def note(pool: Pool, campaign_id: int, **options: Any) -> CampaignResults:
+        began.append(campaign_id)
+        return await read(pool, campaign_id, **options)
+
+    monkeypatch.setattr(result_readings, "campaign_results", note)
+    campaign_id = await pool.fetchval("SELECT campaign_id FROM campaigns")
+    readings = ResultReadings(pool)
+    looks = await asyncio.gather(*(readings.look(campaign_id) for _ in range(50)))
+    await readings.close()
+    assert len(began) == 1
+    assert len({id(look) for look in looks}) == 1
+
+
+async def test_a_reading_that_fails_is_tried_again(
+    pool: Pool, campaign: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(result_readings, "FRESH_S", 0.0)
+    monkeypatch.setattr(result_readings, "REST", 0)
+    readings = ResultReadings(pool)
+    assert (await readings.look(999)).results is None
+    campaign_id = await pool.fetchval("SELECT campaign_id FROM campaigns")
+    while (reading := await readings.look(campaign_id)).results is None:
+        assert reading.task is None or not reading.task.cancelled()
+    assert reading.results.status.name == "spring"
+    await readings.close()
+
+
+@needs_chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_the_file_is_accessible_and_fits_a_telephone(
+    browser: Browser,
+    url: str,
+    file: str,
+    tmp_path: Path,
+    scheme: Any,
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(file, "utf-8")
+    page = await tab_of(browser, url, color_scheme=scheme, viewport={"width": 360, "height": 800})
+    await page.goto(path.as_uri())
+    await expect(page.get_by_role("heading", name="spring")).to_be_visible()
+    await require_accessible(page)
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
+    for view in (RESULTS, f"{RESULTS}?by=number"):
+        await page.goto(view)
+        await require_accessible(page)
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 360
