@@ -9,13 +9,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import structlog
 from aiohttp import web
 
+from campaigns.results.report import Report, campaign_report
 from campaigns.results.results import CampaignResults, campaign_results
 from engine.store.database import LOST_CONNECTION, Pool
 
@@ -29,25 +31,32 @@ SOON_S = 0.08  # how long a page waits for a reading: nearly all campaigns take 
 log = structlog.get_logger(__name__)
 
 
+T = TypeVar("T")
+Note = Callable[[int], None]
+
+
 @dataclass(slots=True)
-class Reading:
+class Reading(Generic[T]):
     """`counted`: how many recipients the reading that is under way has counted so far; None: none is."""
 
-    results: CampaignResults | None = None
+    results: T | None = None
     counted: int | None = None
     due_s: float = 0.0
     task: asyncio.Task[None] | None = None
 
 
-class ResultReadings:
-    """By campaign id. Readings of several campaigns take turns, a hundred ranges each."""
+class _Readings(Generic[T]):
+    """By campaign id. Readings of several campaigns take turns."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._turn = asyncio.Lock()
-        self._readings: OrderedDict[int, Reading] = OrderedDict()
+        self._readings: OrderedDict[int, Reading[T]] = OrderedDict()
 
-    async def look(self, campaign_id: int) -> Reading:
+    async def results(self, campaign_id: int, note: Note) -> T:
+        raise NotImplementedError
+
+    async def look(self, campaign_id: int) -> Reading[T]:
         """What is known now; begins a reading if it is due, and waits for it for a moment."""
         reading = self._readings.setdefault(campaign_id, Reading())
         self._readings.move_to_end(campaign_id)
@@ -64,13 +73,13 @@ class ResultReadings:
             if self._readings[campaign_id].counted is None:
                 del self._readings[campaign_id]
 
-    async def _read(self, campaign_id: int, reading: Reading) -> None:
+    async def _read(self, campaign_id: int, reading: Reading[T]) -> None:
         def note(counted: int) -> None:
             reading.counted = counted
 
         began_s = time.monotonic()
         try:
-            reading.results = await campaign_results(self._pool, campaign_id, turn=self._turn, note=note)
+            reading.results = await self.results(campaign_id, note)
         except LOST_CONNECTION as problem:
             log.warning("results_not_read", campaign_id=campaign_id, problem=type(problem).__name__)
         except Exception:
@@ -90,15 +99,33 @@ class ResultReadings:
                 await task
 
 
+class ResultReadings(_Readings[CampaignResults]):
+    """A turn is a hundred ranges."""
+
+    async def results(self, campaign_id: int, note: Note) -> CampaignResults:
+        return await campaign_results(self._pool, campaign_id, turn=self._turn, note=note)
+
+
+class ReportReadings(_Readings[Report]):
+    """Reports with their reasons: each recipient with a reason is read."""
+
+    async def results(self, campaign_id: int, _: Note) -> Report:
+        async with self._turn:
+            return await campaign_report(self._pool, campaign_id)
+
+
 READINGS: web.AppKey[ResultReadings] = web.AppKey("readings", ResultReadings)
+REPORTS: web.AppKey[ReportReadings] = web.AppKey("reports", ReportReadings)
 
 
 def keep_readings(app: web.Application, pool: Pool) -> None:
     """The readings of a server, which end with it."""
-    readings = app[READINGS] = ResultReadings(pool)
+    results = app[READINGS] = ResultReadings(pool)
+    reports = app[REPORTS] = ReportReadings(pool)
 
     async def close(_: web.Application) -> AsyncIterator[None]:
         yield
-        await readings.close()
+        await results.close()
+        await reports.close()
 
     app.cleanup_ctx.append(close)
