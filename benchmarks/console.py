@@ -43,6 +43,7 @@ from benchmarks.viewing.turns import Processes, Turns, commits_per_s, in_turns
 from benchmarks.viewing.view_times import ViewTime, view_times
 from benchmarks.viewing.watchers import Watchers
 from engine.store.database import connect
+from engine.store.migrate import migrate
 
 NUMBERS = 16
 NO_LIMIT_PER_S = 100_000.0
@@ -113,6 +114,7 @@ def seeded(database: Database, recipients: int) -> list[Planted]:
     if note.exists():
         known = [Planted(**each) for each in orjson.loads(note.read_bytes())]
         if known[0].recipients == recipients:
+            asyncio.run(migrate(database.url))
             return known
     note.unlink(missing_ok=True)
     numbers = [str(FIRST_NUMBER + number) for number in range(NUMBERS)]

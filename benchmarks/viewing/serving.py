@@ -29,7 +29,7 @@ def console(database: Database) -> Iterator[ServedConsole]:
     """Serve the console during the block."""
     token = asyncio.run(_token(database.url))
     settings = {"database_url": database.url, "home": str(database.home)}
-    with listening("console", "serve", "--port", "0", settings=settings) as running:
+    with listening("console", "serve", "--port", "0", "--no-metrics", settings=settings) as running:
         yield ServedConsole(running.url, running.pid, {"Authorization": f"Bearer {token}"})
 
 
