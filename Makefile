@@ -82,7 +82,7 @@ hosts: setup
 
 # What the console costs beside a campaign of ten million recipients that is sent meanwhile: about half an hour.
 console: setup tools
-	$(BIN)/python -m benchmarks.console 10000000
+	$(BIN)/python -m benchmarks.console
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis site

@@ -88,7 +88,7 @@ class Bench:
 
 def parsed() -> Options:
     parser = parser_of(__doc__)
-    add_count(parser, "rows", 1_000_000)
+    add_count(parser, "rows", 10_000_000)
     parser.add_argument("--only", action="append", choices=PARTS, help="repeatable; default: all")
     parser.add_argument("--streams", type=count, default=50)
     parser.add_argument("--requests", type=count, default=30, help="of each view")

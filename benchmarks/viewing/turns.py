@@ -12,6 +12,7 @@ import psutil
 
 from benchmarks.harness.emulators import MeasuredEmulator
 from benchmarks.harness.machine import cpu_s, tree_cpu_s
+from benchmarks.harness.processes import BenchmarkFailed
 from benchmarks.viewing.seed import SQL
 from benchmarks.viewing.serving import ServedConsole
 from benchmarks.viewing.watchers import Watchers
@@ -85,6 +86,8 @@ async def _window(processes: Processes, window_s: float) -> Window:
     await asyncio.sleep(window_s)
     took = [after - earlier for earlier, after in zip(before, _reading(processes), strict=True)]
     took_s, messages, engine_s, console_s, database_s = took
+    if not messages:
+        raise BenchmarkFailed("nothing was sent in a window: give more ROWS, or fewer --turns")
     return Window(messages / took_s, engine_s / messages * 1e6, console_s / took_s, database_s / took_s)
 
 

@@ -12,7 +12,7 @@ from benchmarks.viewing.view_times import p95
 from tests.cli.processes import ROOT
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-SHORT = ("20000", "--streams", "5", "--requests", "2", "--rate", "100", "--turns", "1", "--window", "1")
+SHORT = ("200000", "--streams", "5", "--requests", "2", "--rate", "100", "--turns", "1", "--window", "1")
 LONGEST_S = 600.0
 
 
