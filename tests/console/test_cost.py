@@ -17,6 +17,7 @@ from benchmarks.viewing.upload import upload
 from campaigns.console import result_readings, streams
 from campaigns.console.live import PERIOD_S, SharedReadings
 from campaigns.console.people import add_token, remove_token
+from campaigns.console.request_limits import TOKEN_FAILURES
 from campaigns.console.roles import Role
 from campaigns.results.report import Report
 from engine.store.database import Connection, Pool, open_pool
@@ -94,6 +95,12 @@ async def test_nobody_waits_for_the_reasons_of_a_large_campaign(
         while "Refresh" in (late := await manager.get("/campaigns/spring/reasons")).headers:
             await asyncio.sleep(0.01)
     assert "131026" in late.text
+
+
+async def test_many_who_come_at_once_with_a_right_token_are_let_in(manager: Caller) -> None:
+    """As dashboards do after a restart: what is limited are wrong tokens."""
+    replies = await asyncio.gather(*(manager.get("/api/v1/tokens") for _ in range(2 * TOKEN_FAILURES.burst)))
+    assert {reply.status for reply in replies} == {200}
 
 
 @pytest.mark.parametrize("fails", [False, True])
