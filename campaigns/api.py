@@ -24,7 +24,7 @@ from campaigns.life.control import Campaign, CampaignChange, find_campaign, requ
 from campaigns.life.delete import DeletedCampaign, delete_campaign
 from campaigns.life.run import RunResult, run_campaign
 from campaigns.manifest.campaign import campaign_spec
-from campaigns.manifest.derived import cloned, edit_campaign, edited
+from campaigns.manifest.derived import cloned, edit_campaign
 from campaigns.manifest.file import read_manifest
 from campaigns.manifest.values import in_words_of_keys
 from campaigns.planning.change import ChangeRefused
@@ -32,6 +32,7 @@ from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.header_uploads import uploads_with
 from campaigns.planning.spec import CampaignSpec
+from campaigns.planning.stored import stored_options
 from campaigns.results.export import EVERYBODY, ExportFilter, export_columns, export_rows, require_kept
 from campaigns.results.report import Report, campaign_report
 from campaigns.results.status import CampaignStatus, campaign_status
@@ -108,8 +109,9 @@ class Drumbeat:
         """As `campaign edit`. `changes` and `unset` are keys of a manifest."""
         return await edit_campaign(
             self.url,
-            await edited(self.pool, name, changes, unset),
-            {*changes, *unset},
+            await stored_options(self.pool, name),
+            changes,
+            unset,
             change_by=actor(),
             disk=self.settings.disk(),
             dry_run=dry_run,

@@ -72,6 +72,13 @@ async def add_suppressions(
     return counts
 
 
+async def suppress_recipients(
+    connection: Connection, phones: Sequence[int], reason: str = ADDED_BY_HAND
+) -> SuppressionCounts:
+    """Add phones of stored recipients to the list. Notes no audit: the caller counts several calls as one."""
+    return await _add(connection, phones, _checked_reason(reason), "hand")
+
+
 async def remove_suppressions(
     connection: Connection, phones: Sequence[str], region: str | None = None, *, actor: str = ""
 ) -> SuppressionCounts:

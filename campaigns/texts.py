@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from typing import Any
+from zoneinfo import ZoneInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,13 @@ class Texts:
             return text
         return text.translate(str.maketrans(",.", ".,"))
 
-    def time(self, moment: datetime | None) -> str:
-        return "" if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    def time(self, moment: datetime | None, zone: str = "") -> str:
+        """In UTC, or on the clock of a time zone."""
+        if moment is None:
+            return ""
+        if zone in ("", "UTC"):
+            return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+        return f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
 
     def clock(self, moment: datetime) -> str:
         """The time to the minute; with its date unless it is within a day of now."""

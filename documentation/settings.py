@@ -37,6 +37,7 @@ LINKS = {
     "audience_database_url": {"`--audience-sql`": "audience-files.md#queries"},
     "quota_scope": {"messaging limit": "../explanation/messaging-limits.md"},
     "notify_url": {"notifications": "../operate/notifications.md"},
+    "prices": {"table of prices": "../how-to/see-and-price-a-campaign.md"},
     "console_url": {"the console": "../console.md#who-may-use-it"},
     "metrics_host": {"metrics": "metrics.md"},
 }

@@ -22,7 +22,7 @@ from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.template_set import unmatched_text
 from campaigns.pluralise import pluralise
 from campaigns.preview.days import days_needed
-from campaigns.template_shares import share_lines, shares_json
+from campaigns.template_shares import share_lines
 from engine.core.states import CampaignState
 from engine.process.settings import load_settings
 
@@ -74,15 +74,10 @@ def show_created(created: CreatedCampaign, *, json: bool) -> None:
 
 
 def _as_json(created: CreatedCampaign) -> dict[str, Any]:
-    counts = created.counts
     return {
         "schema": 1,
         **created.as_json(),
-        "without_hours": counts.without_hours,
         "rejects_file": None if created.rejects_path is None else str(created.rejects_path),
-        "templates": shares_json(created.templates, counts.recipients),
-        "unmatched_languages": dict(created.unmatched),
-        "same_people": [earlier.as_json() for earlier in created.same_people],
         "changes": [change.as_json() for change in created.changes],
     }
 

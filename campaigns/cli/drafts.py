@@ -1,6 +1,5 @@
 """`drumbeat campaign clone`, `edit` and `delete`: campaigns made from others, changed and removed."""
 
-from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -19,12 +18,11 @@ from campaigns.life.delete import delete_campaign
 from campaigns.manifest.campaign import campaign_spec
 from campaigns.manifest.command import takes_options
 from campaigns.manifest.common_options import NewName
-from campaigns.manifest.derived import cloned, edit_campaign, edited
+from campaigns.manifest.derived import cloned, edit_campaign
 from campaigns.manifest.values import by_key
 from campaigns.planning.change import ChangeRefused
-from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.header_uploads import uploads_with
-from campaigns.planning.spec import CampaignSpec
+from campaigns.planning.stored import stored_options
 from campaigns.pluralise import pluralise
 from engine.process.settings import load_settings
 
@@ -74,32 +72,28 @@ def edit(
     second. Everything else is refused with 78.
     """
     changes = by_key(campaign_spec, options)
-    spec = with_connection(lambda connection: edited(connection, name, changes, unset or ()))
+    stored = with_connection(lambda connection: stored_options(connection, name))
+    settings = load_settings()
+    url = ready_database(settings)
     try:
-        created = _edited(spec, {*changes, *(unset or ())}, dry_run=dry_run, quiet=quiet)
+        with planning_shown(quiet=quiet) as progress, database_blamed(url):
+            created = run_loop(
+                edit_campaign(
+                    url,
+                    stored,
+                    changes,
+                    unset or (),
+                    progress,
+                    change_by=actor(),
+                    disk=settings.disk(),
+                    dry_run=dry_run,
+                    open_uploads=uploads_with(settings),
+                )
+            )
     except ChangeRefused as refusal:
         print_refusal(refusal, json=json)
         raise
     show_created(created, json=json)
-
-
-def _edited(spec: CampaignSpec, changed: Iterable[str], *, dry_run: bool, quiet: bool) -> CreatedCampaign:
-    spec.checked_guards()  # reports wrong options before a database is started
-    settings = load_settings()
-    url = ready_database(settings)
-    with planning_shown(quiet=quiet) as progress, database_blamed(url):
-        return run_loop(
-            edit_campaign(
-                url,
-                spec,
-                changed,
-                progress,
-                change_by=actor(),
-                disk=settings.disk(),
-                dry_run=dry_run,
-                open_uploads=uploads_with(settings),
-            )
-        )
 
 
 @app.command()

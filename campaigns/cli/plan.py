@@ -17,6 +17,8 @@ from campaigns.preview.plan import CampaignPlan, Timing, plan_of
 from campaigns.preview.prices import Cost, read_prices
 from campaigns.template_shares import share_lines
 from engine.core.forecast import NumberShare
+from engine.process.settings import Settings
+from engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
 
@@ -27,7 +29,9 @@ def plan(
     prices: Annotated[
         Path | None,
         typer.Option(
-            help="CSV file with the columns country, category, price, currency and date.", metavar="FILE"
+            help="CSV file with the columns country, category, price, currency and date. Default: the setting"
+            " prices.",
+            metavar="FILE",
         ),
     ] = None,
     json: Json = False,
@@ -37,10 +41,12 @@ def plan(
     The times are those of a start now, or at the campaign's own start if that is later. The plan is of the
     whole campaign, also if a part of it is sent already.
     """
-    table = None if prices is None else read_prices(prices)
-    found = with_settings(
-        lambda pool, settings: plan_of(pool, name, table, datetime.now(UTC), settings.quota_scope)
-    )
+
+    async def read(pool: Pool, settings: Settings) -> CampaignPlan:
+        table = None if (file := prices or settings.prices) is None else read_prices(file)
+        return await plan_of(pool, name, table, datetime.now(UTC), settings.quota_scope)
+
+    found = with_settings(read)
     if json:
         print_json(found.as_json())
     else:

@@ -1,7 +1,6 @@
 """`drumbeat campaign replies`: what recipients answered."""
 
-from collections.abc import AsyncIterator
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, BinaryIO
 
 import typer
 
@@ -11,14 +10,10 @@ from campaigns.cli.printing import note
 from campaigns.cli.report import planned_id
 from campaigns.cli.task_runner import with_database
 from campaigns.pluralise import pluralise
-from campaigns.results.breakdown import GROUP_TIMEOUT_S, range_groups
-from campaigns.results.export import phone_text, require_kept
+from campaigns.results.export import require_kept
 from campaigns.results.export_files import CsvWriter, ExportWriter, JsonLinesWriter
-from campaigns.results.reply_text import reply_text
+from campaigns.results.replies import COLUMNS, reply_pages
 from engine.store.database import Pool
-from engine.store.queries import queries
-
-COLUMNS = ("phone", "sent_at", "type", "text", "quotes", "wamid", "phone_number_id")
 
 app = typer.Typer(add_completion=False)
 
@@ -54,17 +49,3 @@ def replies(
     rows = with_database(write)
     if output is not None:
         note(f"{pluralise(rows, 'reply', 'replies')} in {output}")
-
-
-async def reply_pages(pool: Pool, campaign_id: int) -> AsyncIterator[list[list[Any]]]:
-    """Pages of answers, a value for each column."""
-    async for range_ids in range_groups(pool, campaign_id):
-        found = await pool.fetch(queries("breakdown")["replies"], range_ids, timeout=GROUP_TIMEOUT_S)
-        yield [_values(dict(row)) for row in found]
-
-
-def _values(row: dict[str, Any]) -> list[Any]:
-    context = row["body"].get("context")
-    quotes = context.get("id") if isinstance(context, dict) else None
-    shown = {**row, "phone": phone_text(row["phone"]), "text": reply_text(row["body"]), "quotes": quotes}
-    return [shown[column] for column in COLUMNS]

@@ -1,8 +1,8 @@
 """`drumbeat campaign settle`: show who is in doubt and why; send again, take them as sent, or name more."""
 
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
@@ -13,27 +13,18 @@ from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.task_runner import with_settings
 from campaigns.command_text import command_text
 from campaigns.life.actor import actor
-from campaigns.life.control import Campaign, find_campaign
 from campaigns.life.run import run_campaign
+from campaigns.life.settle import Settled, settle_campaign
 from campaigns.pluralise import pluralise
 from campaigns.results.status import CampaignStatus, campaign_status
 from engine.app import POOL_CONNECTIONS
-from engine.core.guard import OPTED_OUT
 from engine.core.states import CampaignState
 from engine.errors import TryLater, UsageError
-from engine.process.identity import this_process
 from engine.process.settings import Settings
 from engine.process.telemetry import quieten
-from engine.store.abandoned_numbers import recover_abandoned_numbers
 from engine.store.database import Pool
-from engine.store.in_doubt import (
-    InDoubtGroup,
-    InDoubtSummary,
-    assume_sent,
-    resend,
-    summarise_in_doubt,
-)
-from engine.store.lost_time import LOST_S_MAX, doubt_lost_time
+from engine.store.in_doubt import InDoubtGroup, summarise_in_doubt
+from engine.store.lost_time import LOST_S_MAX
 
 app = typer.Typer(add_completion=False)
 
@@ -47,39 +38,6 @@ LostTime = Annotated[
         metavar="SECONDS",
     ),
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """The result of `campaign settle`. `action` None: nothing was changed. `recipients`: how many the action
-    concerned. `left`: who is still in doubt. `status`: the campaign's, if this process sent.
-    """
-
-    campaign: Campaign
-    action: str | None
-    recipients: int
-    left: InDoubtSummary
-    status: CampaignStatus | None = None
-
-    @property
-    def may_resend(self) -> bool:
-        """Whether a resend would send to anybody who is left. Recipients who opted out stay in doubt."""
-        may_send = self.campaign.state not in (CampaignState.CANCELLED, CampaignState.EXPIRED)
-        return may_send and not all(group.reason.startswith(OPTED_OUT) for group in self.left.groups)
-
-    def as_json(self) -> dict[str, Any]:
-        """The document of `--json`."""
-        return {
-            "schema": 1,
-            "name": self.campaign.name,
-            "action": self.action,
-            "recipients": self.recipients,
-            "in_doubt": self.left.recipients,
-            "probably_not_sent": self.left.probably_not_sent,
-            "since": self.left.since,
-            "groups": [asdict(group) for group in self.left.groups],
-            "status": None if self.status is None else self.status.as_json(),
-        }
 
 
 @app.command()
@@ -110,7 +68,9 @@ def settle(
     action = None if dry_run else _action(resend_all=resend_all, assume=assume, lost=lost)
 
     async def main(pool: Pool, settings: Settings) -> int:
-        settled = await settle_campaign(pool, name, action, settings.silence_s, lost_s=lost or 0)
+        settled = await settle_campaign(
+            pool, name, action, settings.silence_s, lost_s=lost or 0, actor=actor()
+        )
         if action == "resend":
             status = await campaign_status(pool, settled.campaign.campaign_id)
             if _sends_only_in_doubt(status, settled.recipients):
@@ -127,27 +87,6 @@ def _action(*, resend_all: bool, assume: bool, lost: int | None) -> str | None:
     if lost is not None:
         return "lost-time"
     return "resend" if resend_all else "assume-sent" if assume else None
-
-
-async def settle_campaign(
-    pool: Pool, name: str, action: str | None, silence_s: float, *, lost_s: int = 0
-) -> Settled:
-    """Do the action (`resend`, `assume-sent`, `lost-time`, or None), then read who is left in doubt.
-
-    Sends nothing. `lost_s`: of `lost-time`.
-    """
-    async with pool.acquire() as connection:
-        campaign = await find_campaign(connection, name)
-        recipients = 0
-        await recover_abandoned_numbers(connection, this_process())  # puts in doubt what a killed sender left
-        if action == "resend":
-            recipients = await resend(connection, campaign.campaign_id, actor())
-        elif action == "assume-sent":
-            recipients = await assume_sent(connection, campaign.campaign_id, actor())
-        elif action == "lost-time":
-            recipients = await doubt_lost_time(connection, campaign.campaign_id, lost_s, actor())
-        left = await summarise_in_doubt(connection, campaign.campaign_id, silence_s=silence_s)
-    return Settled(campaign, action, recipients, left)
 
 
 async def _send(pool: Pool, settings: Settings, settled: Settled, *, json: bool, quiet: bool) -> int:

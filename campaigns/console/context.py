@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from campaigns.console.access import Caller, Doorkeeper
+from campaigns.console.jobs import Jobs
 from campaigns.console.list_check import ListChecks
 from campaigns.console.live import CampaignWatch
 from campaigns.console.open_streams import OpenStreams
@@ -34,6 +35,7 @@ class Console:
     door: Doorkeeper
     watch: CampaignWatch
     stop: asyncio.Event
+    jobs: Jobs = field(default_factory=Jobs)
     streams: OpenStreams = field(default_factory=OpenStreams)
     sign_in_limit: SignInLimit = field(default_factory=SignInLimit)
     checks: ListChecks = field(default_factory=ListChecks)

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from campaigns.audience.columns import MissingColumn, column_index
 from campaigns.audience.opening import ReadOptions
 from campaigns.audience.row_check import RowRules, is_literal
-from campaigns.console.api.create_request import CreateRequest
+from campaigns.console.api.create_request import request_of
 from campaigns.console.api.upload_planning import spec_of
 from campaigns.console.choices import read_choices, read_corrections
 from campaigns.console.context import Console
@@ -33,7 +33,7 @@ async def list_rules(console: Console, upload: Upload, columns: Sequence[str]) -
     choices = read_choices(upload)
     if "template" in choices:
         try:
-            spec = spec_of(CreateRequest(**{**choices, **_NOT_CHOSEN}), upload)
+            spec = spec_of(request_of(choices, **_NOT_CHOSEN), upload)
             async with console.pool.acquire() as connection:
                 return await row_rules(connection, spec, columns)
         except (DrumbeatError, ValidationError):

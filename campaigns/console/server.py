@@ -19,6 +19,7 @@ from campaigns.console.forms import check_form
 from campaigns.console.live import CampaignWatch
 from campaigns.console.observing import observe, route_of, serving_metrics
 from campaigns.console.pages.campaigns import LISTS, VIEWS, shared_lists, shared_views
+from campaigns.console.pages.launch import PLANS, shared_plans
 from campaigns.console.pages.problem_page import problem_page
 from campaigns.console.pages.routes import PAGES
 from campaigns.console.people import any_user
@@ -56,6 +57,7 @@ def application(console: Console, table: Iterable[Route] | None = None) -> web.A
     app[VIEWS] = shared_views(console)
     app[LISTS] = shared_lists(console)
     keep_readings(app, console.pool)
+    app[PLANS] = shared_plans(console)
     app.on_response_prepare.append(add_security_headers)
     for route in routes() if table is None else table:
         # GET without HEAD: a stream has no head.
@@ -149,6 +151,7 @@ async def running_console(
             yield _url_of(runner, host)
     finally:
         stop.set()
+        await console.jobs.close()
         await console.checks.close()
         await runner.cleanup()
 

@@ -17,7 +17,8 @@ UPLOADS = "uploads"
 @dataclass(frozen=True, slots=True)
 class ConsoleSettings:
     """`url`: the address in browsers; None: only this machine uses it. `user_header`: names the user in
-    requests of `proxies`. `uploads`: the directory of uploaded files, which no address leads to.
+    requests of `proxies`. `uploads`: the directory of uploaded files, which no address leads to. `approval`:
+    no campaign starts before a second person has approved it.
     """
 
     url: str | None
@@ -25,6 +26,7 @@ class ConsoleSettings:
     proxies: tuple[IPv4Network | IPv6Network, ...]
     uploads: Path
     upload_bytes_max: int
+    approval: bool = False
 
     @property
     def is_secure(self) -> bool:
@@ -70,6 +72,7 @@ def console_settings(settings: Settings) -> ConsoleSettings:
         tuple(networks),
         settings.home / UPLOADS,
         settings.console_upload_mib << 20,
+        settings.console_approval,
     )
 
 
@@ -85,8 +88,13 @@ def is_loopback(host: str) -> bool:
 
 def require_guarded(settings: ConsoleSettings, host: str, *, has_users: bool) -> None:
     """ConfigurationError unless the console may listen on `host`. Without users, it serves this machine
-    alone.
+    alone. Where a start needs two people, they need names.
     """
+    if settings.approval and not (has_users or settings.user_header):
+        raise ConfigurationError(
+            "a start needs two people, and the console has no user",
+            remedy="add two with `drumbeat console user add`, or unset DRUMBEAT_CONSOLE_APPROVAL",
+        )
     if is_loopback(host):
         return
     if settings.url is None:

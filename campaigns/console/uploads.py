@@ -66,7 +66,8 @@ class Upload:
 
     def in_own_words(self, text: str) -> str:
         """The text, with the file's own name in place of where it is stored."""
-        return text.replace(str(self.path), self.name).replace(str(self.rejects), "the list of rejected rows")
+        text = text.replace(str(self.path), self.name).replace(str(self.rejects), "the list of rejected rows")
+        return text.replace(f"{self.directory}/", "")
 
     def in_words_of_owner(self, error: DrumbeatError) -> DrumbeatError:
         """The same error, with the file's own name."""
@@ -90,7 +91,7 @@ async def store_upload(settings: ConsoleSettings, part: BodyPartReader) -> Uploa
     await asyncio.to_thread(remove_old, settings.uploads)
     upload = await asyncio.to_thread(_new, settings.uploads, name[:SHOWN_NAME_CHARACTERS_MAX])
     try:
-        await _write(part, upload.path, settings.upload_bytes_max)
+        await write_part(part, upload.path, settings.upload_bytes_max)
         async with upload.errors_named():
             await asyncio.to_thread(_recognise, upload)
     except BaseException:
@@ -133,7 +134,8 @@ def _suffix(name: str) -> str:
     return next((each for each in (suffixes, last) if SUFFIX.fullmatch(each)), "")
 
 
-async def _write(part: BodyPartReader, path: Path, bytes_max: int) -> None:
+async def write_part(part: BodyPartReader, path: Path, bytes_max: int) -> None:
+    """Write a file of a form; Refused if it is larger."""
     written = 0
     with path.open("xb") as file:
         while chunk := await part.read_chunk(CHUNK_BYTES):

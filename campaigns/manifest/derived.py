@@ -3,36 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from campaigns.audience.formats import STANDARD_INPUT
 from campaigns.life.control import find_campaign, require_planned
 from campaigns.manifest.campaign import campaign_spec
-from campaigns.manifest.values import needs_audience, of_clone, of_edit
+from campaigns.manifest.values import AUDIENCE_KEYS, needs_audience, of_clone, of_edit
 from campaigns.planning.amend import amend_campaign
 from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.plan import ProgressCallback, no_progress
 from campaigns.planning.spec import CampaignSpec
-from campaigns.planning.stored import stored_options, stored_values
+from campaigns.planning.stored import StoredOptions, stored_options, stored_values
+from engine.errors import UsageError
 from engine.process.disk_space import Disk
 from engine.sending.header_file_uploads import OpenUploads, no_uploads
 from engine.store.database import Connection, Pool
+
+# Keys that name files, databases and rows of this machine: nothing for callers from elsewhere.
+OF_THIS_MACHINE = frozenset(
+    {
+        "audience",
+        "audience_sql",
+        "audience_database",
+        "exclude",
+        "header_file",
+        "header_column",
+        "rejects",
+    }
+)
+# Keys that say how a file is read. The stored recipients of a campaign were read already.
+_OF_THE_FILE = ("map", "default", "region", "as_mobile", "exclude", "strict")
+
+
+def require_remote(changes: Iterable[str]) -> None:
+    """UsageError if the changes name something of this machine."""
+    if named := OF_THIS_MACHINE.intersection(changes):
+        raise UsageError(
+            f"{min(named)} cannot be changed from elsewhere: it names what is on the server",
+            remedy="use the command line, or an upload",
+        )
 
 
 async def cloned(
     database: Pool | Connection, name: str, new: str, changes: Mapping[str, Any], unset: Iterable[str] = ()
 ) -> CampaignSpec:
-    """The options of a campaign for one named `new`. `changes`, `unset`: by the keys of a manifest."""
+    """The options of a campaign for one named `new`. `changes`, `unset`: by the keys of a manifest.
+
+    The audience is read anew from where it was read; of an uploaded list, the stored recipients are taken.
+    """
     stored = await stored_options(database, name)
+    unset = tuple(unset)
+    if _was_uploaded(stored.values, changes):
+        changes, unset = _of_stored_people(stored.name, changes, unset)
     return campaign_spec(**of_clone(stored.values, new, changes, unset, campaign_spec))
-
-
-async def edited(
-    database: Pool | Connection, name: str, changes: Mapping[str, Any], unset: Iterable[str] = ()
-) -> CampaignSpec:
-    """The options of the same campaign with the changes."""
-    stored = await stored_options(database, name)
-    return campaign_spec(**of_edit(stored.values, changes, unset, campaign_spec))
 
 
 async def retried(database: Pool | Connection, name: str) -> CampaignSpec | None:
@@ -45,8 +71,9 @@ async def retried(database: Pool | Connection, name: str) -> CampaignSpec | None
 
 async def edit_campaign(
     url: str,
-    spec: CampaignSpec,
-    changed: Iterable[str],
+    stored: StoredOptions,
+    changes: Mapping[str, Any],
+    unset: Iterable[str] = (),
     progress: ProgressCallback = no_progress,
     *,
     change_by: str,
@@ -54,13 +81,38 @@ async def edit_campaign(
     dry_run: bool = False,
     open_uploads: OpenUploads = no_uploads,
 ) -> CreatedCampaign:
-    """Give a planned campaign these options. `changed`: the keys that differ, which say whether its audience
-    must be read anew. ChangeRefused, with what differs, if one may not change now.
+    """Change options of a planned campaign, and plan a draft anew if that is needed. `changes`, `unset`: as
+    of `cloned`. ChangeRefused, with what differs, if one may not change now.
     """
-    if not needs_audience((), changed):
+    if "name" in changes:
+        raise UsageError("a campaign keeps its name", remedy="clone it, and delete this draft")
+    unset = tuple(unset)
+    spec = campaign_spec(**of_edit(stored.values, changes, unset, campaign_spec))
+    was_uploaded = _was_uploaded(stored.values, changes)
+    if was_uploaded:
+        spec = replace(spec, given={**spec.given, "audience": stored.values["audience"]})
+    if not needs_audience(changes, unset):
         amended = await amend_campaign(url, spec, change_by=change_by, dry_run=dry_run)
         if amended is not None:
             return amended
+    if was_uploaded:
+        changes, unset = _of_stored_people(stored.name, changes, unset)
+        spec = campaign_spec(**of_edit(stored.values, changes, unset, campaign_spec))
     return await create_campaign(
         url, spec, progress, disk=disk, dry_run=dry_run, change_by=change_by, open_uploads=open_uploads
     )
+
+
+def _was_uploaded(values: Mapping[str, Any], changes: Mapping[str, Any]) -> bool:
+    """Whether the audience is an uploaded list: only its name is stored, and the file is not kept."""
+    file = values.get("audience")
+    is_name = file is not None and Path(file) != STANDARD_INPUT and not Path(file).is_absolute()
+    return is_name and AUDIENCE_KEYS.isdisjoint(changes)
+
+
+def _of_stored_people(
+    name: str, changes: Mapping[str, Any], unset: tuple[str, ...]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The changes with the stored recipients of a campaign as the audience."""
+    of_the_file = [key for key in _OF_THE_FILE if key not in changes]
+    return {**changes, "audience_campaign": name}, (*unset, *of_the_file)

@@ -49,11 +49,13 @@ async def create_campaign(
     dry_run: bool = False,
     change_by: str | None = None,
     open_uploads: OpenUploads = no_uploads,
+    head_digits: int | None = None,
 ) -> CreatedCampaign:
     """Plan a campaign from its audience, or find that it is planned already. `dry_run`: check everything, and
     store nothing. `change_by`: who changes a campaign that exists with other options, by the table in
     `change_rules.py`, which may plan a draft anew; None: such a campaign is refused. `open_uploads`: connects
-    to the service if local files of headers must be uploaded.
+    to the service if local files of headers must be uploaded. `head_digits`: a dry run also counts recipients
+    by template and so many first digits of their phones.
 
     Raises UsageError for a wrong option, ConfigurationError for a wrong file, template or number and for a
     name that another campaign has, and TryLater while another process creates it. It then leaves nothing
@@ -76,7 +78,16 @@ async def create_campaign(
             await lock_names(connection, spec.name, spec.external_id)
             guarded = stop_when_disk_is_short(disk, progress)
             planning = Planning(
-                url, connection, spec, guards, identity, exclusions, guarded, dry_run, open_uploads
+                url,
+                connection,
+                spec,
+                guards,
+                identity,
+                exclusions,
+                guarded,
+                dry_run,
+                open_uploads,
+                head_digits,
             )
             created = await _create_or_change(planning, source, change_by)
             return replace(created, same_audience=await _same_audience(connection, identity, created))

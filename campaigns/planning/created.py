@@ -16,7 +16,7 @@ from campaigns.planning.change import (
 from campaigns.planning.change_rules import Change
 from campaigns.planning.plan import PlanCounts
 from campaigns.planning.recent import RecentCampaign
-from campaigns.template_shares import TemplateShare, shares_in
+from campaigns.template_shares import TemplateShare, shares_in, shares_json
 from engine.core.states import CampaignState
 
 
@@ -30,6 +30,7 @@ class CreatedCampaign:
     `recent_campaigns`. `changes`: of a campaign that existed. `dry_run`: it does not exist, its
     `campaign_id` is 0, and the rest is what a create would say now. `templates`: with the recipients of each
     if there are several. `unmatched`: rows by a language that no template has; they get the fallback.
+    `heads`: of a dry run that counts them, see `create_campaign`.
     """
 
     campaign_id: int
@@ -47,6 +48,7 @@ class CreatedCampaign:
     unmatched: Mapping[str, int] = field(default_factory=dict)
     changes: Sequence[Change] = ()
     same_people: Sequence[RecentCampaign] = ()
+    heads: Sequence[Mapping[str, Any]] = ()
 
     def as_json(self) -> dict[str, Any]:
         """What the command line and the console both say."""
@@ -61,10 +63,14 @@ class CreatedCampaign:
             "rejected": counts.rejected,
             "duplicates": counts.duplicates,
             "suppressed": counts.suppressed,
+            "without_hours": counts.without_hours,
             "reject_codes": dict(self.reject_codes),
             "encoding": None if self.encoding is None else self.encoding.label,
             "encoding_guessed": self.encoding is not None and self.encoding.is_guess,
             "same_audience": list(self.same_audience),
+            "same_people": [earlier.as_json() for earlier in self.same_people],
+            "templates": shares_json(self.templates, counts.recipients),
+            "unmatched_languages": dict(self.unmatched),
         }
 
 

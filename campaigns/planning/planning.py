@@ -65,6 +65,7 @@ class Planning:
     progress: ProgressCallback
     dry_run: bool
     open_uploads: OpenUploads
+    head_digits: int | None = None
     replaces: Replaced | None = None
 
     async def run(self, source: OpenAudience) -> CreatedCampaign:
@@ -85,6 +86,7 @@ class Planning:
             check_languages(self.spec, staged.unmatched)
             templates = with_recipients(filling.templates, staged.by_template)
             same_people = await recent_campaigns(self.connection, self.spec)
+            heads = await self._heads(has_choice=filling.rules.choice is not None)
             if self.dry_run:
                 suppressed = await self.connection.fetchval(queries("plan")["count_suppressed"])
                 campaign_id, counts = 0, _counts(staged, suppressed)
@@ -109,7 +111,16 @@ class Planning:
             templates=shares_in(freeze_templates(templates)),
             unmatched=staged.unmatched,
             same_people=same_people,
+            heads=heads,
         )
+
+    async def _heads(self, *, has_choice: bool) -> list[dict[str, Any]]:
+        if not self.dry_run or self.head_digits is None:
+            return []
+        statement = "staged_by_template_and_head" if has_choice else "staged_by_head"
+        await self.connection.execute(queries("plan")["allow_hashing"])
+        rows = await self.connection.fetch(queries("plan")[statement], self.head_digits)
+        return [dict(row) for row in rows]
 
     async def _stage(
         self, table: AudienceTable, source: OpenAudience, rejects: RejectFile, rules: RowRules

@@ -86,6 +86,23 @@ def _cost_json(cost: Cost) -> dict[str, Any]:
     return {**asdict(cost), "totals": {currency: str(total) for currency, total in cost.totals.items()}}
 
 
+@dataclass(frozen=True, slots=True)
+class PlanFacts:
+    """What a plan is computed from. `row`: the columns of a campaign's schedule and guards. `groups`: a phone
+    for each template and beginning of phones, and how many `recipients` share them. `zones`: recipients by
+    their time zones, if a rule is in them.
+    """
+
+    name: str
+    phone_number_ids: Sequence[str]
+    templates: Sequence[TemplateShare]
+    unmatched: Mapping[str, int]
+    groups: Sequence[Mapping[str, Any]]
+    zones: Mapping[str, int]
+    row: Mapping[str, Any]
+    left_out: Mapping[str, int]
+
+
 async def plan_of(
     pool: Pool, name: str, prices: PriceTable | None, now: datetime, scope: QuotaScope = QuotaScope.NUMBER
 ) -> CampaignPlan:
@@ -104,33 +121,43 @@ async def plan_of(
     counted = await pool.fetch(
         sql["recipients_by_prefix"], campaign_id, PREFIX_DIGITS, timeout=SCAN_TIMEOUT_S
     )
-    groups = [dict(group) for group in counted]
-    countries = _countries(groups)
-    numbers = await number_limits(pool, campaign.phone_number_ids)
     zones = await pool.fetch(sql["time_zones"], campaign_id, timeout=SCAN_TIMEOUT_S)
-    recipients = sum(countries.values())
-    divided = shares(recipients, numbers, scope)
-    templates = shares_in(row["template"])
-    categories = await _categories(pool, templates)
-    return CampaignPlan(
+    facts = PlanFacts(
         name=campaign.name,
-        template=campaign.template,
-        language=campaign.language,
-        templates=templates,
+        phone_number_ids=campaign.phone_number_ids,
+        templates=shares_in(row["template"]),
         unmatched=row["options"].get(NOTED, {}).get(UNMATCHED, {}),
+        groups=[dict(group) for group in counted],
+        zones={each["time_zones"]: each["recipients"] for each in zones},
+        row=dict(row),
+        left_out=await _left_out(pool, campaign_id, dict(row)),
+    )
+    return await plan_from(pool, facts, prices, now, scope)
+
+
+async def plan_from(
+    pool: Pool, facts: PlanFacts, prices: PriceTable | None, now: datetime, scope: QuotaScope
+) -> CampaignPlan:
+    """The plan of a campaign that is stored or not; errors of prices as `plan_of`."""
+    countries = _countries(facts.groups)
+    recipients = sum(countries.values())
+    numbers = await number_limits(pool, facts.phone_number_ids)
+    divided = shares(recipients, numbers, scope)
+    categories = await _categories(pool, facts.templates)
+    seconds = sending_s(recipients, numbers)
+    return CampaignPlan(
+        name=facts.name,
+        template=facts.templates[0].name,
+        language=facts.templates[0].language,
+        templates=facts.templates,
+        unmatched=dict(facts.unmatched),
         category=", ".join(sorted({category for category in categories if category})) or None,
         recipients=recipients,
         countries=countries,
         numbers=divided,
-        timing=timing(
-            dict(row),
-            sending_s(recipients, numbers),
-            now,
-            {each["time_zones"]: each["recipients"] for each in zones},
-            days_of(divided),
-        ),
-        left_out=await _left_out(pool, campaign_id, dict(row)),
-        cost=None if prices is None else _cost(groups, templates, categories, prices),
+        timing=timing(facts.row, seconds, now, facts.zones, days_of(divided)),
+        left_out=dict(facts.left_out),
+        cost=None if prices is None else _cost(facts.groups, facts.templates, categories, prices),
     )
 
 

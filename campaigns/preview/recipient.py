@@ -89,7 +89,7 @@ async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecip
             _nobody(name, choice), where=await describe_database(pool), remedy="choose another one"
         )
     template = templates[found["template_index"]]
-    values = _values_for(template, templates[0], found["variables"])
+    values = values_for(template, templates[0], found["variables"])
     return ChosenRecipient(
         campaign=campaign.name,
         phone_number_ids=tuple(campaign.phone_number_ids),
@@ -112,9 +112,7 @@ async def _header_file(
     return None if path is None else Path(path)
 
 
-def _values_for(
-    template: CampaignTemplate, first: CampaignTemplate, stored: Sequence[str]
-) -> tuple[str, ...]:
+def values_for(template: CampaignTemplate, first: CampaignTemplate, stored: Sequence[str]) -> tuple[str, ...]:
     """The stored values, which have the order of the first template's placeholders, in the template's own."""
     order = value_order(first.compiled().placeholders, template.compiled().placeholders)
     return tuple(stored[at] for at in order)

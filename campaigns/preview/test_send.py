@@ -7,6 +7,7 @@ recorded, and a suppressed phone is skipped. The campaign that is tested does no
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from campaigns.life.control import start
 from campaigns.life.send_message import plan_message
@@ -73,9 +74,19 @@ async def release_tests(
     return ReleasedTests(names, any(change.nobody_sends for change in changes))
 
 
+async def tests_of(pool: Pool, campaign: str) -> list[dict[str, Any]]:
+    """The latest tests of a campaign: name, and how far the message came."""
+    rows = await pool.fetch(queries("preview")["tests_of"], _prefix(campaign))
+    return [dict(row) for row in rows]
+
+
+def _prefix(campaign: str) -> str:
+    return f"{campaign}/test-"
+
+
 async def _new_names(url: str, campaign: str, count: int) -> list[str]:
     """The next names after those that exist, such as `spring/test-1`."""
-    prefix = f"{campaign}/test-"
+    prefix = _prefix(campaign)
     connection = await connect(url)
     try:
         rows = await connection.fetch(queries("preview")["names_with_prefix"], prefix)

@@ -149,6 +149,8 @@ def needs_person(state: CampaignState, code: ReasonCode | None) -> bool:
     """Whether a campaign does not go on until somebody acts. A pause by hand is meant."""
     if state is CampaignState.PAUSED:
         return code is not ReasonCode.PAUSED_BY_HAND
+    if state is CampaignState.DRAFT:
+        return code is ReasonCode.START_APPROVAL_NEEDED
     if state is CampaignState.RUNNING:
         return code in _STUCK
     return state is CampaignState.FINISHED and code is ReasonCode.IN_DOUBT

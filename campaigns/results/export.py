@@ -91,19 +91,29 @@ async def export_values(
     means, `detail` the text of the service. Each page is read alone, so that a long export holds no snapshot:
     a recipient that changes meanwhile has its state at the moment of reading.
     """
+    async for page in matching_records(pool, campaign_id, wanted):
+        yield [_values(record, template) for record, template in page]
+
+
+async def matching_records(
+    pool: Pool | Connection, campaign_id: int, wanted: ExportFilter
+) -> AsyncIterator[list[tuple[asyncpg.Record, TemplateShare]]]:
+    """Pages of all who pass the filter, each as stored and with the template that is the recipient's."""
     templates = shares_in(await pool.fetchval(queries("report")["templates"], campaign_id))
     async for page in export_records(pool, campaign_id, wanted):
         admitted = [(record, templates[record["template_index"]]) for record in page]
-        yield [_values(record, template) for record, template in admitted if wanted.admits_template(template)]
+        yield [each for each in admitted if wanted.admits_template(each[1])]
 
 
 async def export_records(
     pool: Pool | Connection, campaign_id: int, wanted: ExportFilter
 ) -> AsyncIterator[list[asyncpg.Record]]:
-    """The same as they are stored."""
+    """Recipients as they are stored. The filter's languages and variants are not looked at."""
     states = sorted(wanted.states) or None
     ordinal = -1
-    while ranges := await pool.fetch(queries("report")["export_ranges"], campaign_id, ordinal):
+    while ranges := await pool.fetch(
+        queries("report")["export_ranges_in_states"], campaign_id, ordinal, states
+    ):
         for row in ranges:
             page = await pool.fetch(queries("report")["export_page"], row["range_id"], states)
             yield page if wanted is EVERYBODY else [record for record in page if wanted.admits(record)]

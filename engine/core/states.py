@@ -111,6 +111,7 @@ class ReasonCode(StrEnum):
     CANARY_FAILED = "canary_failed"
     CANARY_SILENT = "canary_silent"
     APPROVAL_NEEDED = "approval_needed"
+    START_APPROVAL_NEEDED = "start_approval_needed"
     PAUSED_BY_HAND = "paused_by_hand"
     DATABASE_ROLLED_BACK = "database_rolled_back"
     UNREADABLE = "unreadable"
@@ -140,6 +141,7 @@ class Reason(NamedTuple):
 
 REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.PLANNING: Reason("its recipients are not all stored yet"),
+    ReasonCode.START_APPROVAL_NEEDED: Reason("a person asked to start it, and another one must approve that"),
     # pauses
     ReasonCode.AUTHENTICATION_FAILED: Reason("the service refused the access token", AuthenticationError),
     ReasonCode.PERMISSION_MISSING: Reason("the access token lacks a permission", AuthenticationError),

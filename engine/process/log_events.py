@@ -179,6 +179,10 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
         _event(
             "results_not_read", "A campaign's results were not read; who looks at them causes another try."
         ),
+        _event(
+            "creation_failed",
+            "A campaign from an upload met an error that nobody expected; its traceback follows.",
+        ),
         _event("request_failed", "A request ended with an error that nobody expected; `route` says which."),
     ),
 }

@@ -79,6 +79,7 @@ def _networks(text: str) -> str:
 
 
 Home = Annotated[Path, AfterValidator(_absolute)]
+FilePath = Annotated[Path, AfterValidator(_absolute)]
 BaseUrl = Annotated[str, AfterValidator(_base_url), AfterValidator(_without_slash)]
 PlainSecret = Annotated[SecretStr, AfterValidator(_plain)]
 AppSecret = Annotated[SecretStr, AfterValidator(_app_secrets)]

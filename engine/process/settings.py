@@ -39,6 +39,7 @@ from engine.process.notification_settings import (
 from engine.process.setting_forms import (
     AppSecret,
     BaseUrl,
+    FilePath,
     HeaderName,
     Home,
     Identifier,
@@ -186,6 +187,8 @@ class Settings(BaseSettings):
     """The mail server, as `smtp://user:password@mail.example:587` or `smtps://mail.example`; required with
     recipients.
     """
+    prices: FilePath | None = None
+    """The file with the table of prices by which plans and the console say what a campaign costs."""
     console_url: BaseUrl | None = None
     """The address of the console in browsers; required unless only this machine uses it."""
     console_user_header: HeaderName | None = None
@@ -196,6 +199,10 @@ class Settings(BaseSettings):
     """
     console_upload_mib: int = Field(default=200, ge=1)
     """How large an uploaded audience may be."""
+    console_approval: bool = False
+    """`true`: in the console, a campaign starts only once a second person has started it too. The command
+    line is not concerned.
+    """
     metrics_host: str = "127.0.0.1"
     """The address where a worker serves its metrics; `0.0.0.0` in a container."""
     metrics_port: int = Field(default=9090, ge=0, le=65535)

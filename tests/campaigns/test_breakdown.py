@@ -6,11 +6,11 @@ from decimal import Decimal
 import pytest
 
 from campaigns.cli.breakdown_text import headings, row
-from campaigns.cli.replies import reply_pages
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
 from campaigns.preview.prices import Price
 from campaigns.results.breakdown import By, Line, breakdown
+from campaigns.results.replies import reply_pages
 from engine.core.pricing import pricing_code
 from engine.core.states import RecipientState
 from engine.store.database import Pool

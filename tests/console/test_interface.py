@@ -54,6 +54,22 @@ CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("POST", "/campaigns", "/campaigns", {"json": SPEC}, 415),
     ("POST", "/campaigns/{name}/test-sends", "/campaigns/spring/test-sends", {"json": {"phones": [f"+{PHONE + 50}"]}, "headers": KEY}, 201),
     ("POST", "/campaigns/{name}/test-sends", "/campaigns/spring/test-sends", {"json": {"phones": [f"+{PHONE}"]}}, 400),
+    ("POST", "/campaigns/{name}/clones", "/campaigns/autumn/clones", {"json": {"name": "winter", "changes": {"window": "09:00-20:00"}}}, 200),
+    ("POST", "/campaigns/{name}/clones", "/campaigns/autumn/clones", {"json": {"name": "x", "changes": {"audience": "/etc/passwd"}}}, 422),
+    ("PATCH", "/campaigns/{name}", "/campaigns/winter", {"json": {"changes": {"window": "10:00-20:00"}}}, 200),
+    ("PATCH", "/campaigns/{name}", "/campaigns/winter", {"json": {"changes": {"name": "other"}}}, 422),
+    ("PATCH", "/campaigns/{name}", "/campaigns/winter", {"json": {"changes": {"nothing": 1}}}, 422),
+    ("DELETE", "/campaigns/{name}", "/campaigns/winter", {}, 200),
+    ("DELETE", "/campaigns/{name}", "/campaigns/winter", {}, 404),
+    ("POST", "/campaigns/{name}/retries", "/campaigns/spring/retries", {"json": {"code": [BAD_CODE]}}, 200),
+    ("GET", "/campaigns/{name}/doubts", "/campaigns/spring/doubts", {}, 200),
+    ("POST", "/campaigns/{name}/doubts", "/campaigns/spring/doubts", {"json": {"action": "assume-sent"}}, 200),
+    ("POST", "/campaigns/{name}/doubts", "/campaigns/spring/doubts", {"json": {"action": "hope"}}, 422),
+    ("POST", "/campaigns/{name}/suppressions", "/campaigns/spring/suppressions", {"json": {"code": [BAD_CODE]}}, 200),
+    ("POST", "/campaigns/{name}/suppressions", "/campaigns/spring/suppressions", {"json": {}}, 422),
+    ("GET", "/campaigns/{name}/replies", "/campaigns/spring/replies", {}, 200),
+    ("GET", "/replies", "/replies?limit=1", {}, 200),
+    ("GET", "/replies", "/replies?before=x", {}, 422),
     ("POST", "/campaigns/{name}/start", "/campaigns/spring/start", {}, 200),
     ("POST", "/campaigns/{name}/pause", "/campaigns/spring/pause", {}, 200),
     ("POST", "/campaigns/{name}/start", "/campaigns/spring/start", {}, 409),
@@ -253,6 +269,41 @@ async def test_a_dry_run_stores_nothing_and_lists_the_bad_rows(
     assert [(row["line"], row["code"]) for row in reply.body["rejects"]] == [(3, "phone_malformed")]
     assert await pool.fetchval("SELECT count(*) FROM campaigns") == 1
     assert list((tmp_path / "uploads").iterdir()) == []
+
+
+async def test_plans_say_what_a_campaign_costs_before_and_after_it_is_stored(
+    pool: Pool, database_url: str, campaign: str, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.csv"
+    prices.write_text("country,category,price,currency,date\nBR,UTILITY,0.5,XTS,2026-01-01\n")
+    caller_token = await add_token(pool, "planner", Role.SEND, actor="test")
+    async with console(pool, database_url, tmp_path, prices=prices) as url:
+        caller = Caller(url, caller_token)
+        dry = await caller.post(f"{PREFIX}/campaigns", data=form({**SPEC, "dry_run": True}))
+        stored = await caller.get(f"{PREFIX}/campaigns/spring/plan")
+    require_documented("POST", "/campaigns", dry)
+    require_documented("GET", "/campaigns/{name}/plan", stored)
+    assert (dry.body["plan"]["cost"]["totals"], dry.body["plan"]["cost_problem"]) == ({"XTS": "0.5"}, "")
+    assert stored.body["cost"]["totals"] == {"XTS": "5.0"}
+
+
+async def test_every_option_of_a_manifest_is_a_member(manager: Caller, pool: Pool) -> None:
+    options = {
+        "quiet_hours": "20:00-09:00",
+        "cap": "2/7d",
+        "canary_minutes": 5,
+        "priority": "high",
+        "share": 40,
+    }
+    given = {**SPEC, **options, "default": {"name": "friend"}, "days": "mon-fri"}
+    assert (await manager.post(f"{PREFIX}/campaigns", data=form(given))).body["remedy"] == "add canary 500"
+    del given["canary_minutes"]
+    assert (await manager.post(f"{PREFIX}/campaigns", data=form(given))).status == 200
+    stored = await pool.fetchval("SELECT options FROM campaigns WHERE name = 'autumn'")
+    assert (stored["--cap"], stored["--share"], stored["--default"]) == ("2/7d", 40, {"name": "friend"})
+    assert stored["noted"]["given"] == {**given, "default": ["name=friend"], "audience": "people.csv"}
+    refused = await manager.post(f"{PREFIX}/campaigns", data=form({**SPEC, "exclude": ["/etc/passwd"]}))
+    assert refused.status == 422 and "is no campaign" in refused.text
 
 
 async def test_errors_name_the_file_as_its_owner_does(manager: Caller) -> None:

@@ -34,6 +34,12 @@ async def listed(caller: Caller, content: str | bytes, name: str = "people.csv",
     return str(path)
 
 
+async def choose_message(caller: Caller, path: str) -> None:
+    await caller.post(f"{path}/template", data={"template": "order en"})
+    filled = {"source.1": "column:name", "source.2": "column:order", "language": "en", "go": "next"}
+    assert (await caller.post(f"{path}/message", data=filled)).status == 303
+
+
 async def checked(caller: Caller, path: str, query: str = "") -> str:
     """The page of the check, once it has ended."""
     while True:
@@ -67,10 +73,9 @@ async def test_two_bad_rows_are_corrected_and_become_recipients(
     page = await checked(sender, path)
     assert (figure(page, "good"), figure(page, "bad")) == (4, 0)
     assert "All rows can be read." in page
-    message = {"template": "order en", "param": "name"}
-    await sender.post(f"{path}/message", data=[*message.items(), ("param", "order")])
+    await choose_message(sender, path)
     created = await sender.post(f"{path}/sending", data={"name": "autumn", "number": "1001"})
-    assert created.headers["Location"] == "/campaigns/autumn"
+    assert created.headers["Location"] == "/campaigns/autumn/launch"
     rows = await pool.fetch(
         "SELECT line, phone, variables FROM recipients JOIN ranges USING (range_id)"
         " JOIN campaigns USING (campaign_id) WHERE name = 'autumn' ORDER BY line"
@@ -102,8 +107,7 @@ async def test_a_row_that_is_still_bad_is_shown_again_as_it_was_typed(sender: Ca
 async def test_once_the_message_is_chosen_its_empty_cells_are_bad_rows(sender: Caller) -> None:
     path = await listed(sender, f"phone,name,order\n+{PHONE + 70},,B1\n+{PHONE + 71},Di,B3\n")
     assert figure(await checked(sender, path), "bad") == 0
-    message = [("template", "order en"), ("param", "name"), ("param", "order")]
-    await sender.post(f"{path}/message", data=message)
+    await choose_message(sender, path)
     page = await checked(sender, path)
     assert figure(page, "bad") == 1
     assert "The cell is empty." in page
@@ -206,10 +210,10 @@ async def test_a_wrong_choice_is_said_where_it_was_made(sender: Caller) -> None:
 async def test_recipients_of_a_campaign_are_left_out(sender: Caller, campaign: str) -> None:
     """And a name that is also that of a file names the campaign."""
     path = await listed(sender, f"phone,name,order\n+{PHONE},Bo,B1\n+{PHONE + 90},Di,B3\n", exclude="spring")
-    message = [("template", "order en"), ("param", "name"), ("param", "order")]
-    await sender.post(f"{path}/message", data=message)
+    await choose_message(sender, path)
     sending = {"name": "autumn", "number": "1001", "check": "1"}
-    page = (await sender.post(f"{path}/sending", data=sending)).text
+    await sender.post(f"{path}/sending", data=sending)
+    page = (await sender.get(f"{path}/sending")).text
     assert "2 rows = 1 recipients + 1 rejected" in page
 
 

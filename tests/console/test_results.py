@@ -12,7 +12,7 @@ from campaigns.console import result_readings
 from campaigns.console.result_readings import ResultReadings
 from campaigns.results.results import CampaignResults
 from engine.store.database import Pool
-from tests.console.browsing import browser, needs_chromium, require_accessible, tab_of
+from tests.console.chromium import browser, needs_chromium, require_accessible, tab_of
 from tests.console.conftest import BAD_CODE, NUMBER, OTHER_NUMBER, Caller
 
 __all__ = ["browser"]  # a fixture

@@ -19,9 +19,20 @@ ONLY_SEND = {
     "POST /api/v1/campaigns/{name}/approve",
     "POST /api/v1/campaigns/{name}/cancel",
     "POST /api/v1/campaigns/{name}/test-sends",
+    "POST /api/v1/campaigns/{name}/retries",
+    "POST /api/v1/campaigns/{name}/clones",
+    "PATCH /api/v1/campaigns/{name}",
+    "DELETE /api/v1/campaigns/{name}",
+    "POST /api/v1/campaigns/{name}/doubts",
+    "POST /api/v1/campaigns/{name}/suppressions",
     "POST /api/v1/numbers/{number}/resume",
     "POST /api/v1/suppressions",
     "GET /campaigns/{name}/ask/{action}",
+    *(
+        f"{method} /campaigns/{{name}}/{action}"
+        for method in ("GET", "POST")
+        for action in ("retry", "settle", "approve", "delete", "edit", "clone", "suppress")
+    ),
     "POST /campaigns/{name}/act/{action}",
     "POST /campaigns/{name}/test",
     "GET /new",
@@ -32,10 +43,16 @@ ONLY_SEND = {
     "POST /new/{reference}/rows",
     "GET /new/{reference}/rows/download",
     "GET /live/new/{reference}/rows",
+    "POST /new/{reference}/template",
+    "POST /new/{reference}/header",
     "GET /new/{reference}/message",
     "POST /new/{reference}/message",
     "GET /new/{reference}/sending",
     "POST /new/{reference}/sending",
+    "GET /live/new/{reference}/sending",
+    "GET /campaigns/{name}/launch",
+    "POST /campaigns/{name}/launch",
+    "GET /live/campaigns/{name}/launch",
     "POST /numbers/{number}/resume",
     "POST /suppression",
 }

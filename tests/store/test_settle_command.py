@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from campaigns.cli.settle import settle_campaign
+from campaigns.life.settle import settle_campaign
 from engine.core.guard import OPTED_OUT
 from engine.store.database import Pool
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, put_in_doubt
@@ -59,7 +59,7 @@ async def test_the_claims_of_a_killed_sender_are_put_in_doubt_before_anything_is
         campaign = await plant_campaign(connection, claimed_through=2)
         await connection.execute("UPDATE campaigns SET planned_at = now()")
         name = await connection.fetchval("SELECT name FROM campaigns WHERE campaign_id = $1", campaign)
-    settled = await settle_campaign(pool, name, "assume-sent", silence_s=900.0)
+    settled = await settle_campaign(pool, name, "assume-sent", silence_s=900.0, actor="test")
     assert (settled.recipients, settled.left.recipients) == (2, 0)
 
 

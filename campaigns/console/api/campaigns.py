@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Any
 
 from aiohttp import web
 
+from campaigns.console.access import Via
+from campaigns.console.api.pricing import stored_plan
 from campaigns.console.api.replying import body_of, once, query_of, reply
 from campaigns.console.api.shapes import (
     CampaignsQuery,
-    ExportQuery,
     RecipientQuery,
     RecipientsQuery,
     TestSendRequest,
 )
 from campaigns.console.context import caller_of, console_of
 from campaigns.console.streams import stream_events
+from campaigns.life.approval import release_by_two
 from campaigns.life.control import Campaign, CampaignChange, approve, cancel, find_campaign, pause
 from campaigns.life.release import Released, resume_checked, start_checked
-from campaigns.preview.plan import plan_of
 from campaigns.preview.recipient import Choice, choose_recipient, preview_json
 from campaigns.preview.test_send import release_tests
 from campaigns.results.campaign_pages import campaign_page
-from campaigns.results.export import EVERYBODY, ExportFilter, export_columns, export_rows, require_kept
 from campaigns.results.recipient_pages import recipient_page
 from campaigns.results.report import campaign_report
-from engine.process.settings import Settings
-from engine.store.database import Pool
+from engine.core.states import CampaignEvent
 
 
 async def list_campaigns(request: web.Request) -> web.Response:
@@ -89,54 +85,30 @@ async def preview(request: web.Request) -> web.Response:
 
 
 async def plan(request: web.Request) -> web.Response:
-    found = await plan_of(console_of(request).pool, request.match_info["name"], None, datetime.now(UTC))
-    return reply(found.as_json())
-
-
-async def export(request: web.Request) -> web.StreamResponse:
-    """Every recipient as CSV, page by page: its memory does not grow with the campaign."""
-    campaign, asked = await named_campaign(request), query_of(request, ExportQuery)
-    pool = console_of(request).pool
-    await require_kept(pool, campaign.campaign_id, campaign.name)
-    columns = await export_columns(pool, campaign.campaign_id)
-    wanted = EVERYBODY if asked.state is None else ExportFilter(states=frozenset({asked.state}))
-    response = web.StreamResponse(
-        headers={
-            "Content-Type": "text/csv; charset=utf-8",
-            "Content-Disposition": 'attachment; filename="recipients.csv"',
-        }
-    )
-    await response.prepare(request)
-    await response.write(_csv([columns]))
-    pages: AsyncIterator[list[list[str]]] = export_rows(pool, campaign.campaign_id, wanted)
-    async for page in pages:
-        await response.write(_csv(page))
-    return response
-
-
-def _csv(rows: list[list[str]]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()
+    return reply(await stored_plan(console_of(request), request.match_info["name"]))
 
 
 Steer = Callable[[web.Request], Awaitable[dict[str, Any]]]
 
 
 async def start_named(request: web.Request) -> dict[str, Any]:
-    return _released(await start_checked(*_asked(request), actor=caller_of(request).name))
+    return await _release(request, CampaignEvent.START, start_checked)
 
 
 async def resume_named(request: web.Request) -> dict[str, Any]:
-    return _released(await resume_checked(*_asked(request), actor=caller_of(request).name))
+    return await _release(request, CampaignEvent.RESUME, resume_checked)
 
 
-def _asked(request: web.Request) -> tuple[Pool, Settings, str]:
-    console = console_of(request)
-    return console.pool, console.settings, request.match_info["name"]
-
-
-def _released(released: Released) -> dict[str, Any]:
+async def _release(
+    request: web.Request, event: CampaignEvent, release: Callable[..., Awaitable[Released]]
+) -> dict[str, Any]:
+    console, caller = console_of(request), caller_of(request)
+    asked = (console.pool, console.settings, request.match_info["name"])
+    if console.own.approval:
+        is_person = caller.via is not Via.TOKEN
+        released = await release_by_two(*asked, event, actor=caller.name, is_person=is_person)
+    else:
+        released = await release(*asked, actor=caller.name)
     return change_json(released.changes[0], "; ".join(released.notes))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -75,6 +76,16 @@ CreateRequest: type[CampaignOptions] = create_model(
         if option.key not in NOT_OF_A_REQUEST
     },  # type: ignore[call-overload]  # fields by name
 )
+
+
+def request_of(choices: Mapping[str, Any], **more: Any) -> CampaignOptions:
+    """A request with what a person chose in the pages. They also keep what is no option, and the template
+    that variants are compared with.
+    """
+    known = {key: value for key, value in {**choices, **more}.items() if key in CreateRequest.model_fields}
+    if known.get("variant"):
+        known.pop("template", None)
+    return CreateRequest(**known)
 
 
 def spec_of_values(values: dict[str, Any]) -> CampaignSpec:

@@ -7,7 +7,17 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from campaigns.console.api import account, campaigns, creation, people, results, shapes
+from campaigns.console.api import (
+    account,
+    campaigns,
+    creation,
+    exporting,
+    people,
+    results,
+    shapes,
+    steering,
+    steering_shapes,
+)
 from campaigns.console.api.shapes import NoQuery
 from campaigns.console.context import Handler, Route
 from campaigns.console.request_limits import EXPORTS, TEST_SENDS, UPLOADS, Allowance
@@ -16,6 +26,7 @@ from campaigns.results.audit_pages import AuditPage
 from campaigns.results.campaign_pages import CampaignPage
 from campaigns.results.phone_history import PhoneHistory
 from campaigns.results.recipient_pages import RecipientPage
+from campaigns.results.replies import ReplyPage
 
 PREFIX = "/api/v1"
 LOOK, SEND, MANAGE = Role.LOOK, Role.SEND, Role.MANAGE
@@ -84,14 +95,14 @@ OPERATIONS = (
         RecipientPage, shapes.RecipientsQuery,
     ),
     Operation(
-        "GET", f"{CAMPAIGN}/export", LOOK, "All recipients as CSV", campaigns.export, None,
-        shapes.ExportQuery, media_type=CSV, allowance=EXPORTS,
+        "GET", f"{CAMPAIGN}/export", LOOK, "Recipients by a filter, as CSV or as `format` says",
+        exporting.export, None, steering_shapes.ExportQuery, media_type=CSV, allowance=EXPORTS,
     ),
     Operation(
         "GET", f"{CAMPAIGN}/preview", LOOK, "The message of one recipient", campaigns.preview,
         shapes.Preview, shapes.RecipientQuery,
     ),
-    Operation("GET", f"{CAMPAIGN}/plan", LOOK, "By which number, until when", campaigns.plan, shapes.Plan),
+    Operation("GET", f"{CAMPAIGN}/plan", LOOK, "Recipients, times and cost", campaigns.plan, shapes.Plan),
     _steering("start", "Hand it to the workers", campaigns.start_named),
     _steering("pause", "Stop sending", campaigns.pause_named),
     _steering("resume", "Lift a pause", campaigns.resume_named),
@@ -101,6 +112,39 @@ OPERATIONS = (
         "POST", f"{CAMPAIGN}/test-sends", SEND, "Send its message to own phones", campaigns.test_send,
         shapes.TestSends, request=shapes.TestSendRequest, status=201, takes_key=True, needs_key=True,
         allowance=TEST_SENDS,
+    ),
+    Operation(
+        "POST", f"{CAMPAIGN}/retries", SEND, "Plan a campaign of those whom it did not reach",
+        steering.retry, steering_shapes.Planned, request=steering_shapes.RetryRequest, takes_key=True,
+    ),
+    Operation(
+        "POST", f"{CAMPAIGN}/clones", SEND, "Create a draft with its options", steering.clone,
+        steering_shapes.Planned, request=steering_shapes.CloneRequest, takes_key=True,
+    ),
+    Operation(
+        "PATCH", CAMPAIGN, SEND, "Change its options", steering.edit, steering_shapes.Planned,
+        request=steering_shapes.EditRequest,
+    ),
+    Operation("DELETE", CAMPAIGN, SEND, "Delete a draft", steering.delete, steering_shapes.Deleted),
+    Operation(
+        "GET", f"{CAMPAIGN}/doubts", LOOK, "Who is in doubt, and why", steering.doubts,
+        steering_shapes.Doubts,
+    ),
+    Operation(
+        "POST", f"{CAMPAIGN}/doubts", SEND, "Send to them again, or take them as sent", steering.settle,
+        steering_shapes.Doubts, request=steering_shapes.SettleRequest,
+    ),
+    Operation(
+        "POST", f"{CAMPAIGN}/suppressions", SEND, "Suppress its recipients by a filter", steering.suppress,
+        shapes.SuppressionChange, request=steering_shapes.SuppressMatching,
+    ),
+    Operation(
+        "GET", f"{CAMPAIGN}/replies", LOOK, "What its recipients answered, the newest first",
+        steering.campaign_replies, ReplyPage, steering_shapes.RepliesQuery,
+    ),
+    Operation(
+        "GET", "/replies", LOOK, "What people wrote, the newest first", steering.replies, ReplyPage,
+        steering_shapes.RepliesQuery,
     ),
     Operation(
         "GET", "/people/{phone}", LOOK, "All that happened to a phone", account.person, PhoneHistory,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 import orjson
 from aiohttp import web
@@ -26,8 +26,13 @@ def reply(value: object, status: int = 200) -> web.Response:
 
 
 def query_of(request: web.Request, model: type[Model]) -> Model:
-    """The parameters of the address; ValidationError names the wrong ones."""
-    return model.model_validate(dict(request.query))
+    """The parameters of the address; ValidationError names the wrong ones. Those of a list are repeated. An
+    empty one is not given: a form sends each of its fields.
+    """
+    listed = {name for name, field in model.model_fields.items() if get_origin(field.annotation) is list}
+    values = {name: [text for text in request.query.getall(name) if text] for name in request.query}
+    given = {name: found if name in listed else found[-1] for name, found in values.items() if found}
+    return model.model_validate(given)
 
 
 async def body_of(request: web.Request, model: type[Model]) -> Model:

@@ -3,7 +3,7 @@
 Replies are documented by their classes, and a test holds the server against the document.
 """
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -49,10 +49,6 @@ class RecipientsQuery(_Request):
 class RecipientQuery(_Request):
     row: Annotated[int | None, Field(ge=1, le=2**62)] = None
     phone: str | None = None
-
-
-class ExportQuery(_Request):
-    state: RecipientState | None = None
 
 
 class SuppressionsQuery(_Request):
@@ -264,8 +260,51 @@ class RejectedRow(TypedDict):
     value: str
 
 
+class Cost(TypedDict):
+    """By the table of prices. `totals`: by currency. `unpriced`: recipients by country without a price."""
+
+    category: str
+    totals: dict[str, str]
+    unpriced: dict[str, int]
+    oldest: date | None
+    newest: date | None
+
+
+class Plan(TypedDict):
+    """As `campaign plan --json`. `cost_problem`: why there is no cost; empty if there is one."""
+
+    schema: Literal[1]
+    name: str
+    template: str
+    language: str
+    templates: list[Share]
+    unmatched_languages: Any
+    category: str | None
+    recipients: int
+    countries: dict[str, int]
+    numbers: list[NumberShare]
+    days: int
+    sending_s: float
+    starts_at: datetime
+    ends_at: datetime | None
+    expires_at: datetime | None
+    expires_before_end: bool
+    left_out: dict[str, int]
+    cost: Cost | None
+    cost_problem: str
+
+
+class SamePeople(TypedDict):
+    """A campaign of the last days, and how many of its recipients are in this audience too."""
+
+    name: str
+    started: bool
+    since: datetime
+    recipients: int
+
+
 class Created(TypedDict):
-    """As `campaign create --json`. `rejects`: the first rejected and duplicate rows."""
+    """As `campaign create --json`. `rejects`: the first rejected and duplicate rows. `plan`: of a dry run."""
 
     name: str
     state: str
@@ -276,11 +315,16 @@ class Created(TypedDict):
     rejected: int
     duplicates: int
     suppressed: int | None
+    without_hours: int
     reject_codes: dict[str, int]
     rejects: list[RejectedRow]
     encoding: str | None
     encoding_guessed: bool
     same_audience: list[str]
+    same_people: list[SamePeople]
+    templates: list[Share]
+    unmatched_languages: dict[str, int]
+    plan: Plan | None
 
 
 class AudienceCounts(TypedDict):
@@ -334,26 +378,3 @@ class Preview(TypedDict):
     row: int
     skip_reason: str | None
     message: RenderedMessage
-
-
-class Plan(TypedDict):
-    """As `campaign plan --json`, without prices."""
-
-    schema: Literal[1]
-    name: str
-    template: str
-    language: str
-    templates: list[Share]
-    unmatched_languages: Any
-    category: str | None
-    recipients: int
-    countries: dict[str, int]
-    numbers: list[NumberShare]
-    days: int
-    sending_s: float
-    starts_at: datetime
-    ends_at: datetime | None
-    expires_at: datetime | None
-    expires_before_end: bool
-    left_out: dict[str, int]
-    cost: None

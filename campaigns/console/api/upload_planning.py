@@ -13,41 +13,60 @@ from typing import Any
 from campaigns.audience.glimpse import glimpse
 from campaigns.audience.inspection import inspect_audience
 from campaigns.console.api.create_request import CampaignOptions, spec_of_values
+from campaigns.console.api.pricing import draft_plan
 from campaigns.console.choices import read_corrections
 from campaigns.console.context import Console
+from campaigns.console.header_uploads import header_file_of, with_kept_header_file
 from campaigns.console.uploads import Upload
 from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.header_uploads import uploads_with
+from campaigns.planning.plan import ProgressCallback, no_progress
 from campaigns.planning.row_rules import row_rules
 from campaigns.planning.spec import CampaignSpec
+from campaigns.preview.countries import PREFIX_DIGITS
 from campaigns.results.audit_pages import note_audit
 from engine.errors import UsageError
 
 REJECTS_SHOWN_MAX = 200
+NO_FILES = "no-files"  # a directory that never exists
 
 
 async def create_from_upload(
-    console: Console, upload: Upload, asked: CampaignOptions, *, actor: str
+    console: Console,
+    upload: Upload,
+    asked: CampaignOptions,
+    progress: ProgressCallback = no_progress,
+    *,
+    actor: str,
+    lists_rejects: bool = True,
 ) -> dict[str, Any]:
-    """Plan the campaign, or with `dry_run` only check everything. Errors as `create_campaign`."""
+    """Plan the campaign, or with `dry_run` only check everything. Errors as `create_campaign`.
+
+    `lists_rejects`: a dry run reads the file once more for them.
+    """
     spec = spec_of(asked, upload)
+    if not asked.dry_run:
+        spec = await asyncio.to_thread(with_kept_header_file, spec, console.settings.home)
     async with upload.errors_named():
         created = await create_campaign(
             console.database_url,
             spec,
+            progress,
             disk=console.settings.disk(),
             dry_run=asked.dry_run,
             open_uploads=uploads_with(console.settings),
+            head_digits=PREFIX_DIGITS,
         )
-        if created.dry_run and created.counts.rejected:
+        if lists_rejects and created.dry_run and created.counts.rejected:
             await _list_rejects(console, upload, spec)
     if not (created.unchanged or created.dry_run):
         noted = {"audience": upload.name, "rows": created.counts.audience_rows}
         if spec.corrections:
             noted["corrected"] = len(spec.corrections)
         await note_audit(console.pool, actor, "create", created.campaign_id, **noted)
-    return created_json(created, upload.rejects)
+    plan = await draft_plan(console, spec, created) if created.dry_run else None
+    return created_json(created, upload.rejects, plan)
 
 
 async def _list_rejects(console: Console, upload: Upload, spec: CampaignSpec) -> None:
@@ -65,8 +84,13 @@ def spec_of(asked: CampaignOptions, upload: Upload) -> CampaignSpec:
     values = asked.values()
     require_no_files(values.get("exclude", ()), upload)
     located = {"audience": str(upload.path), "rejects": str(upload.rejects)}
+    if (file := header_file_of(upload)) is not None:
+        located["header_file"] = str(file)
     spec = spec_of_values(values | located)
     given = values | {"audience": upload.name}
+    if spec.header_column is not None:
+        # Cells are written by others. A path in one must not send what lies here, such as the list itself.
+        spec = replace(spec, header_directory=upload.directory / NO_FILES)
     return replace(spec, given=given, corrections=read_corrections(upload))
 
 
@@ -78,8 +102,11 @@ def require_no_files(excluded: Sequence[str], upload: Upload) -> None:
             raise UsageError(f'--exclude "{text}" is no campaign', remedy="name a campaign")
 
 
-def created_json(created: CreatedCampaign, rejects: Path) -> dict[str, Any]:
-    return {**created.as_json(), "rejects": first_rejects(rejects) if rejects.exists() else []}
+def created_json(
+    created: CreatedCampaign, rejects: Path, plan: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    listed = first_rejects(rejects) if rejects.exists() else []
+    return {**created.as_json(), "rejects": listed, "plan": plan}
 
 
 def first_rejects(path: Path) -> list[dict[str, Any]]:

@@ -19,10 +19,12 @@ from campaigns.console.charts import funnel, rate_charts, segments
 from campaigns.console.context import Console, caller_of, console_of
 from campaigns.console.language import Texts, texts_of
 from campaigns.console.live import SharedReadings
+from campaigns.console.pages.further import further
 from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
 from campaigns.console.roles import Role, permits
 from campaigns.console.streams import stream_events
-from campaigns.life.control import Campaign, find_campaign, is_future
+from campaigns.life.approval import start_request
+from campaigns.life.control import Campaign, find_campaign
 from campaigns.results.audit_pages import campaign_audits
 from campaigns.results.campaign_pages import (
     accepted_messages,
@@ -124,7 +126,8 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
     campaign = await find_campaign(console.pool, name)
     status = await console.watch.status(campaign.campaign_id)
     rates = await console.watch.rates(status, campaign.campaign_id)
-    actions = possible(campaign) if permits(role, Role.SEND) else []
+    may_send = permits(role, Role.SEND)
+    actions = possible(campaign) if may_send else []
     return render(
         "campaign_live.html.j2",
         texts,
@@ -136,6 +139,8 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
         rates=rates,
         charts=rate_charts(rates, status.numbers),
         actions=actions,
+        more=further(campaign, status) if may_send else [],
+        start_request=await start_request(console.pool, campaign) if console.own.approval else None,
         confirmed=CONFIRMED,
         states=list(RecipientState),
         missing_since=await reports_missing_since(console.pool, campaign.campaign_id),
@@ -159,20 +164,12 @@ def _is_offered(state: CampaignState, event: CampaignEvent) -> bool:
 async def ask(request: web.Request) -> web.Response:
     """What cannot be undone, before it is done."""
     campaign, action = await named_campaign(request), request.match_info["action"]
+    if action == CampaignEvent.START:
+        return redirect(campaign_url(campaign.name, "launch"))
     if action not in CONFIRMED:
         raise NotFound("there is no such question")
-    console = console_of(request)
-    status = await console.watch.status(campaign.campaign_id)
-    async with console.pool.acquire() as connection:
-        future = await is_future(connection, campaign)
-    return page(
-        request,
-        "confirm.html.j2",
-        campaign=campaign,
-        action=action,
-        waiting=status.waiting,
-        starts_at=campaign.start_at if future else None,
-    )
+    status = await console_of(request).watch.status(campaign.campaign_id)
+    return page(request, "confirm.html.j2", campaign=campaign, action=action, waiting=status.waiting)
 
 
 async def act(request: web.Request) -> web.Response:

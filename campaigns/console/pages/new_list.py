@@ -10,6 +10,7 @@ from aiohttp import web
 
 from campaigns.audience.opening import sheets_of
 from campaigns.audience.row_check import row_check
+from campaigns.console.api.create_request import CreateRequest
 from campaigns.console.choices import drop_corrections, read_choices, write_choices
 from campaigns.console.context import console_of
 from campaigns.console.countries import countries
@@ -19,6 +20,9 @@ from campaigns.console.pages.new_campaign import Step, step_of, upload_of
 from campaigns.console.pages.rendering import page, path_of, redirect, texts_for
 from campaigns.console.problems import Problem, Refused, problem_of
 from campaigns.console.uploads import Upload, store_upload
+from campaigns.manifest.audience_options import pairs
+from campaigns.manifest.values import AUDIENCE_KEYS, NOT_CLONED
+from campaigns.planning.stored import stored_options
 from campaigns.results.campaign_pages import campaign_page
 from engine.errors import DrumbeatError
 
@@ -30,7 +34,7 @@ AS_MOBILE = ("BR", "MX", "AR")
 
 
 async def show_upload(request: web.Request) -> web.Response:
-    return page(request, "new_upload.html.j2", problem=None)
+    return _upload_page(request, None)
 
 
 async def upload(request: web.Request) -> web.Response:
@@ -41,8 +45,20 @@ async def upload(request: web.Request) -> web.Response:
     try:
         stored = await store_upload(console_of(request).own, part)
     except (DrumbeatError, Refused) as error:
-        return _no_list(request, problem_of(error))
+        return _upload_page(request, problem_of(error))
+    if name := request.query.get("like"):
+        await _choose_like(request, stored, name)
     return redirect(path_of("new", stored.reference))
+
+
+async def _choose_like(request: web.Request, stored: Upload, name: str) -> None:
+    """Begin with the options of another campaign, as far as they are no other one's own."""
+    values = (await stored_options(console_of(request).pool, name)).values
+    left_out = {*NOT_CLONED, "name", *AUDIENCE_KEYS}
+    known = CreateRequest.model_fields.keys() - left_out
+    chosen = {key: value for key, value in values.items() if key in known}
+    named: dict[str, Any] = {key: pairs(key, chosen[key]) for key in ("map", "default") if key in chosen}
+    write_choices(stored, **(chosen | named))
 
 
 async def show_list(request: web.Request) -> web.Response:
@@ -51,7 +67,7 @@ async def show_list(request: web.Request) -> web.Response:
     try:
         sheets = await _sheets(stored)
     except DrumbeatError as error:
-        return _no_list(request, problem_of(error))
+        return _upload_page(request, problem_of(error))
     if len(sheets) > 1 and "sheet" not in read_choices(stored):
         return page(request, "new_sheet.html.j2", upload=stored, sheets=sheets, problem=None)
     return await _list(request, stored, sheets)
@@ -101,7 +117,7 @@ async def _list(request: web.Request, stored: Upload, sheets: list[str]) -> web.
     except DrumbeatError as error:
         problem = problem_of(error)
         if len(sheets) < 2:
-            return _no_list(request, problem)
+            return _upload_page(request, problem)
         return page(
             request, "new_sheet.html.j2", problem.status, upload=stored, sheets=sheets, problem=problem
         )
@@ -126,8 +142,9 @@ def _list_page(
     )
 
 
-def _no_list(request: web.Request, problem: Problem) -> web.Response:
-    return page(request, "new_upload.html.j2", problem.status, problem=problem)
+def _upload_page(request: web.Request, problem: Problem | None) -> web.Response:
+    status, most = 200 if problem is None else problem.status, console_of(request).own.upload_bytes_max
+    return page(request, "new_upload.html.j2", status, problem=problem, bytes_max=most)
 
 
 async def _offered(request: web.Request) -> list[str]:

@@ -1,35 +1,92 @@
-"""A new campaign, step 2: the message. A template, and what fills its placeholders."""
+"""A new campaign, step 2: the message. A template, what fills it, and what people will read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from aiohttp import web
+from pydantic import ValidationError
 
 from campaigns.account.templates import StoredTemplate, list_templates
-from campaigns.audience.glimpse import guess_params
+from campaigns.audience.opening import ReadOptions
+from campaigns.console.api.create_request import request_of
+from campaigns.console.api.upload_planning import spec_of
 from campaigns.console.choices import write_choices
 from campaigns.console.context import console_of
-from campaigns.console.pages.new_campaign import Step, step_of
-from campaigns.console.pages.rendering import page, redirect
+from campaigns.console.forms import next_part
+from campaigns.console.header_uploads import drop_header_file, header_file_of, store_header_file
+from campaigns.console.pages.message_choices import (
+    OF_A_TEMPLATE,
+    Slot,
+    chosen_slots,
+    comparable,
+    languages_of,
+    message_part,
+    slots_of,
+    template_of,
+)
+from campaigns.console.pages.new_campaign import Step, step_of, upload_of
+from campaigns.console.pages.rendering import page, path_of, redirect, with_query
+from campaigns.console.pages.sending_choices import Wrong, wrong_of
 from campaigns.console.problems import Refused
-from campaigns.planning.template import SENDABLE_STATUS, placeholders_of
+from campaigns.preview.draft_messages import DraftMessage, Sample, draft_messages, read_sample
 from engine.core.campaign_template import CampaignTemplate
 from engine.core.rendering import RenderedMessage, render_message
+from engine.errors import DrumbeatError
+
+SAMPLE_FILE = "sample.json"
+NOT_CHOSEN_YET = {"name": "not named yet", "number": ["0"]}  # no message depends on them
+NO_MEDIA_YET = {"header_media_id": "…"}
 
 
 @dataclass(frozen=True, slots=True)
 class MessageStep:
-    """`chosen`: the template, if one is chosen yet."""
+    """`chosen`: the template, if one is chosen. `at`: which of the `messages` is shown. `wrong`: why there
+    are none.
+    """
 
     step: Step
     templates: list[StoredTemplate]
     chosen: CampaignTemplate | None
+    slots: list[Slot] = field(default_factory=list)
+    messages: list[DraftMessage] = field(default_factory=list)
+    at: int = 0
+    wrong: Wrong | None = None
 
     @property
-    def placeholders(self) -> Any:
-        return placeholders_of(self.chosen) if self.chosen else ()
+    def names(self) -> list[str]:
+        return list(dict.fromkeys(each.name for each in self.templates))
+
+    def of_name(self, name: str) -> list[StoredTemplate]:
+        return [each for each in self.templates if each.name == name]
+
+    @property
+    def languages(self) -> list[str]:
+        return [] if self.chosen is None else languages_of(self.templates, self.chosen.name)
+
+    @property
+    def comparable(self) -> list[str]:
+        return [] if self.chosen is None else comparable(self.templates, self.chosen)
+
+    @property
+    def weights(self) -> dict[str, str]:
+        """The shares of the variants by their templates."""
+        given = (each.partition("=")[2].partition(":") for each in self.step.choices.get("variant", ()))
+        return {name: weight for name, _, weight in given}
+
+    @property
+    def header(self) -> str:
+        """Where the media of the header come from."""
+        choices = self.step.choices
+        kinds = {"header_column": "column", "header_link": "link", "header_media_id": "id"}
+        return next((kind for name, kind in kinds.items() if choices.get(name)), "file")
+
+    @property
+    def header_file(self) -> str:
+        """What the uploaded file of the header is called; empty without one."""
+        return str(self.step.choices.get("header_name", "")) if header_file_of(self.step.upload) else ""
 
     @property
     def plain(self) -> RenderedMessage:
@@ -38,43 +95,107 @@ class MessageStep:
         return render_message(self.chosen.definition.get("components") or (), (), ())
 
     @property
-    def params(self) -> list[str]:
-        given: list[str] = self.step.choices.get("param", [])
-        guessed = guess_params(self.step.seen.columns, self.placeholders, self.step.phone_column)
-        return given if len(given) == len(guessed) else guessed
+    def shown(self) -> DraftMessage | None:
+        return self.messages[self.at] if self.messages else None
 
 
 async def show_message(request: web.Request) -> web.Response:
-    """With `template` in the address, the form asks for its placeholders."""
-    return page(request, "new_message.html.j2", message=await _message_step(request, request.query))
+    """`row` in the address: which of the sampled rows is shown."""
+    row = request.query.get("row", "0")
+    step = await step_of(request)
+    view = await _view(request, step, int(row) if row.isdecimal() and len(row) < 4 else 0)
+    return page(request, "new_message.html.j2", message=view)
+
+
+async def choose_template(request: web.Request) -> web.Response:
+    """Another template has other placeholders, so what filled the former one is forgotten."""
+    fields = await request.post()
+    name, _, language = str(fields.get("template", "")).partition(" ")
+    step, stored = await step_of(request), await list_templates(console_of(request).pool)
+    if template_of(stored, name, language) is None:
+        raise Refused(422, "wrong_input", what="no approved template was chosen")
+    if step.choices.get("template") != name:
+        drop_header_file(step.upload)
+        forgotten = dict.fromkeys(OF_A_TEMPLATE)
+        write_choices(step.upload, **forgotten, template=name, language=language)
+    return redirect(step.path("message"))
 
 
 async def save_message(request: web.Request) -> web.Response:
+    """Keep the form; `go` says where to: the next step if the message is complete, or a row to look at."""
     fields: Any = await request.post()
-    message = await _message_step(request, fields)
-    if message.chosen is None:
-        raise Refused(422, "wrong_input", what="no template was chosen")
-    write_choices(
-        message.step.upload,
-        template=message.chosen.name,
-        language=message.chosen.language,
-        param=[str(param) for param in fields.getall("param", [])],
-        header_link=str(fields.get("header_link", "")).strip() or None,
-    )
-    return redirect(message.step.path("sending"))
-
-
-async def _message_step(request: web.Request, fields: Any) -> MessageStep:
     step = await step_of(request)
-    templates = [
-        each for each in await list_templates(console_of(request).pool) if each.status == SENDABLE_STATUS
-    ]
-    kept = f"{step.choices.get('template', '')} {step.choices.get('language', '')}"
-    return MessageStep(step, templates, _chosen(templates, str(fields.get("template", kept))))
+    view = await _view(request, step, 0)
+    if view.chosen is None:
+        raise Refused(422, "wrong_input", what="no template was chosen")
+    part = message_part(chosen_slots(view.slots, fields), step.choices, fields)
+    if view.chosen.header_kind != "document":  # only documents show a name
+        part["header_filename"] = None
+    if view.chosen.header_kind and fields.get("header") != "file":
+        drop_header_file(step.upload)
+    write_choices(step.upload, **part)
+    go, _, row = str(fields.get("go", "")).partition(":")
+    if go != "next":
+        return redirect(with_query(step.path("message"), row=row))
+    view = await _view(request, await step_of(request), 0, is_complete=True)
+    if view.wrong is not None:
+        return page(request, "new_message.html.j2", view.wrong.problem.status, message=view)
+    return redirect(step.path("sending"))
 
 
-def _chosen(templates: list[StoredTemplate], wanted: str) -> CampaignTemplate | None:
-    for each in templates:
-        if f"{each.name} {each.language}" == wanted:
-            return CampaignTemplate(each.name, each.language, each.definition, None)
-    return None
+async def save_header_file(request: web.Request) -> web.Response:
+    upload, part = upload_of(request), await next_part(request, "header_file")
+    name = (part.filename or "").rpartition("/")[2].rpartition("\\")[2][:100]
+    try:
+        await store_header_file(upload, part)
+    except Refused as error:
+        view = replace(await _view(request, await step_of(request), 0), wrong=wrong_of(error))
+        return page(request, "new_message.html.j2", error.problem.status, message=view)
+    sources = dict.fromkeys(("header_column", "header_link", "header_media_id"))
+    write_choices(upload, **sources, header_name=name)
+    return redirect(path_of("new", upload.reference, "message"))
+
+
+async def _view(request: web.Request, step: Step, at: int, *, is_complete: bool = False) -> MessageStep:
+    stored = await list_templates(console_of(request).pool)
+    choices = step.choices
+    chosen = template_of(stored, choices.get("template", ""), choices.get("language", ""))
+    if chosen is None:
+        return MessageStep(step, stored, None)
+    slots: list[Slot] = []
+    try:
+        slots = slots_of(chosen, choices, step.seen, step.phone_column)
+        messages = await _messages(request, step, chosen, slots, is_complete=is_complete)
+    except (DrumbeatError, ValidationError) as error:
+        return MessageStep(step, stored, chosen, slots, wrong=wrong_of(error))
+    return MessageStep(step, stored, chosen, slots, messages, min(at, max(0, len(messages) - 1)))
+
+
+async def _messages(
+    request: web.Request, step: Step, chosen: CampaignTemplate, slots: list[Slot], *, is_complete: bool
+) -> list[DraftMessage]:
+    """What the people of the first rows read. Unless `is_complete`, a header may still lack its media."""
+    upload = step.upload
+    more: dict[str, Any] = dict(NOT_CHOSEN_YET)
+    more["phone_column"] = step.phone_column
+    shown = slots if is_complete else [slot.with_some_text() for slot in slots]
+    more["param"] = [slot.param for slot in shown if slot.param is not None]
+    has_media = header_file_of(upload) or any(
+        step.choices.get(name) for name in ("header_column", "header_link", "header_media_id")
+    )
+    if chosen.header_kind and not has_media and not is_complete:
+        more |= NO_MEDIA_YET
+    async with upload.errors_named():
+        spec = spec_of(request_of(step.choices, **more), upload)
+        return await draft_messages(console_of(request).pool, spec, await _sample(step))
+
+
+async def _sample(step: Step) -> Sample:
+    """Kept beside the file, because reading a large workbook takes seconds."""
+    upload, sheet = step.upload, step.choices.get("sheet")
+    kept = upload.read_json(SAMPLE_FILE)
+    if kept is None or kept["sheet"] != sheet:
+        sample = await asyncio.to_thread(read_sample, upload.path, ReadOptions(None, sheet))
+        kept = {"sheet": sheet, "columns": sample.columns, "lines": sample.lines, "rows": sample.rows}
+        upload.write_json(SAMPLE_FILE, kept)
+    return Sample(kept["columns"], kept["lines"], kept["rows"])

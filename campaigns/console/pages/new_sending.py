@@ -1,70 +1,163 @@
-"""A new campaign, step 3: the sending. Name, numbers and times; then a check, and the draft."""
+"""A new campaign, step 3: the sending. Name, numbers, times and guards; then a check, and the draft."""
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import PurePath
 from typing import Any
 
+import structlog
 from aiohttp import web
 
 from campaigns.account.numbers import list_numbers
-from campaigns.console.api.create_request import CreateRequest
-from campaigns.console.api.upload_planning import create_from_upload
-from campaigns.console.choices import read_choices, write_choices
-from campaigns.console.context import caller_of, console_of
+from campaigns.console.api.create_request import request_of
+from campaigns.console.api.upload_planning import create_from_upload, spec_of
+from campaigns.console.choices import CHOICES_FILE, read_choices, write_choices
+from campaigns.console.context import Console, caller_of, console_of
+from campaigns.console.jobs import Job
 from campaigns.console.pages.new_campaign import upload_of
-from campaigns.console.pages.rendering import campaign_url, page, path_of, redirect
-from campaigns.console.problems import Problem, problem_of
+from campaigns.console.pages.rendering import campaign_url, page, path_of, redirect, render, texts_for
+from campaigns.console.pages.sending_choices import (
+    DAYS,
+    SendingFields,
+    Wrong,
+    field_in,
+    sending_part,
+    time_zones,
+    wrong_of,
+)
+from campaigns.console.problems import Problem
+from campaigns.console.streams import stream_events
 from campaigns.console.uploads import Upload, discard
+from campaigns.planning.plan import ProgressCallback
 
-# Fields of the form that are options of a create by the same name; an empty one is not given.
-TEXT_OPTIONS = ("name", "start_at", "expires_at", "window", "time_zone")
+CHECK_FILE = "check.json"
+WAIT_S = 1.5  # a list of some thousand rows is checked by then, and nobody sees that it takes time
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What the last check of these choices found: `done`, or what was wrong."""
+
+    done: dict[str, Any] | None = None
+    wrong: Wrong | None = None
 
 
 async def show_sending(request: web.Request) -> web.Response:
-    stored = upload_of(request)
-    if "template" not in read_choices(stored):
-        return redirect(path_of("new", stored.reference, "message"))
-    return await _form(request, stored)
+    """The form; while the list is checked or stored, how far that is; then where it led to."""
+    jobs, reference = console_of(request).jobs, request.match_info["reference"]
+    if jobs.running(reference) is None and (address := jobs.result(reference)):
+        return redirect(address)
+    upload = upload_of(request)
+    choices = read_choices(upload)
+    for step, key in (("", "phone_column"), ("message", "template")):
+        if key not in choices:
+            return redirect(path_of("new", reference, *filter(None, (step,))))
+    if (job := jobs.running(reference)) is not None:
+        part = render("new_sending_live.html.j2", texts_for(request), job=job)
+        return page(request, "new_sending_wait.html.j2", upload=upload, choices=choices, part=part)
+    return await _form(request, upload, _last_check(upload))
+
+
+async def stream_sending(request: web.Request) -> web.StreamResponse:
+    """How far it is; when it has ended, the page loads again."""
+    texts, reference = texts_for(request), request.match_info["reference"]
+
+    async def read() -> str:
+        job: Job | None = console_of(request).jobs.running(reference)
+        return render("new_sending_live.html.j2", texts, job=job)
+
+    return await stream_events(request, "view", read)
 
 
 async def create(request: web.Request) -> web.Response:
     """Check, or create a draft: nothing is sent before somebody starts it."""
     fields: Any = await request.post()
-    stored = upload_of(request)
-    write_choices(
-        stored,
-        number=[str(number) for number in fields.getall("number", [])],
-        **{name: str(fields.get(name, "")).strip() or None for name in TEXT_OPTIONS},
-    )
+    console, upload, actor = console_of(request), upload_of(request), caller_of(request).name
+    write_choices(upload, **sending_part(fields))
     try:
-        asked = CreateRequest(**read_choices(stored), dry_run="check" in fields)
-        done = await create_from_upload(console_of(request), stored, asked, actor=caller_of(request).name)
+        spec_of(request_of(read_choices(upload)), upload).checked_guards()
     except Exception as error:
-        problem = problem_of(error)
-        if problem.code == "unexpected":
+        wrong = wrong_of(error)
+        if wrong.problem.code == "unexpected":
             raise
-        return await _form(request, stored, problem=problem)
-    if asked.dry_run:
-        return await _form(request, stored, checked=done)
-    await console_of(request).checks.stop(stored)
-    discard(stored)
-    return redirect(campaign_url(asked.name))
+        return await _form(request, upload, Check(wrong=wrong), wrong.problem.status)
+
+    async def work(progress: ProgressCallback) -> str:
+        return await _worked(console, upload, progress, actor=actor, dry_run="check" in fields)
+
+    await console.jobs.run(upload.reference, work, WAIT_S)
+    address = console.jobs.result(upload.reference)
+    return redirect(address or path_of("new", upload.reference, "sending"))
 
 
-async def _form(
-    request: web.Request,
-    stored: Upload,
-    *,
-    problem: Problem | None = None,
-    checked: dict[str, Any] | None = None,
-) -> web.Response:
+async def _worked(
+    console: Console, upload: Upload, progress: ProgressCallback, *, actor: str, dry_run: bool
+) -> str:
+    """Check or create, and keep what was found beside the file."""
+    key, asked = _key(upload), request_of(read_choices(upload), dry_run=dry_run)
+    try:
+        done = await create_from_upload(console, upload, asked, progress, actor=actor, lists_rejects=False)
+    except Exception as error:
+        wrong = wrong_of(error)
+        if wrong.problem.code == "unexpected":
+            log.exception("creation_failed")
+        upload.write_json(CHECK_FILE, {"key": key, "problem": asdict(wrong.problem), "field": wrong.field})
+        return ""
+    if dry_run:
+        upload.write_json(CHECK_FILE, {"key": key, "done": done})
+        return ""
+    await console.checks.stop(upload)
+    discard(upload)
+    return campaign_url(asked.name, "launch")
+
+
+def _key(upload: Upload) -> str:
+    """What a check depends on."""
+    chosen = [upload.directory / name for name in (CHOICES_FILE, "corrections.json")]
+    content = b"".join(path.read_bytes() for path in chosen if path.exists())
+    return hashlib.sha256(content).hexdigest()
+
+
+def _last_check(upload: Upload) -> Check:
+    """Nothing if something was chosen since."""
+    kept = upload.read_json(CHECK_FILE)
+    if kept is None or kept["key"] != _key(upload):
+        return Check()
+    if "problem" in kept:
+        problem = Problem(**kept["problem"])
+        return Check(wrong=Wrong(problem, kept["field"] or field_in(problem.what)))
+    done = kept["done"]
+    if done["plan"] is not None:
+        _read_times(done["plan"])
+    for earlier in done["same_people"]:
+        earlier["since"] = datetime.fromisoformat(earlier["since"])
+    return Check(done=done)
+
+
+def _read_times(plan: dict[str, Any]) -> None:
+    for name in ("starts_at", "ends_at", "expires_at"):
+        plan[name] = None if plan[name] is None else datetime.fromisoformat(plan[name])
+
+
+async def _form(request: web.Request, upload: Upload, check: Check, status: int = 200) -> web.Response:
+    choices = read_choices(upload)
+    numbers = await list_numbers(console_of(request).pool)
     return page(
         request,
         "new_sending.html.j2",
-        200 if problem is None else problem.status,
-        upload=stored,
-        choices=read_choices(stored),
-        numbers=await list_numbers(console_of(request).pool),
-        problem=problem,
-        checked=checked,
+        status,
+        upload=upload,
+        choices=choices,
+        fields=SendingFields(choices),
+        suggested=PurePath(upload.name).name.partition(".")[0],
+        numbers=numbers,
+        number_names={each.phone_number_id: each.verified_name or each.phone_number_id for each in numbers},
+        days=DAYS,
+        zones=time_zones(),
+        check=check,
     )

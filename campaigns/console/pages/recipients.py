@@ -69,6 +69,8 @@ async def send_test(request: web.Request) -> web.Response:
         disk=console.settings.disk(),
         actor=caller_of(request).name,
     )
+    if await field_of(request, "then") == "launch":
+        return redirect(campaign_url(campaign.name, "launch"))
     return redirect(campaign_url(tests.campaigns[0]))
 
 

@@ -8,7 +8,12 @@ from importlib.resources import files
 
 from aiohttp import web
 
-TYPES = {"console.css": "text/css", "console.js": "text/javascript", "icon.svg": "image/svg+xml"}
+TYPES = {
+    "console.css": "text/css",
+    "console.js": "text/javascript",
+    "upload.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
 
 
 @cache

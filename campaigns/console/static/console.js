@@ -114,3 +114,24 @@ for (const form of document.querySelectorAll("[data-drop]")) {
   }
   field.addEventListener("change", () => form.requestSubmit());
 }
+
+// A form with a preview is kept whenever a field changes, and the preview shows what people will read then.
+for (const form of document.querySelectorAll("[data-preview]")) {
+  let asked = 0;
+  form.addEventListener("change", async () => {
+    const mine = ++asked;
+    const fields = new URLSearchParams([...new FormData(form)].filter(([, value]) => typeof value === "string"));
+    fields.set("go", form.dataset.preview);
+    try {
+      const reply = await fetch(form.action, { method: "POST", body: fields });
+      const fresh = new DOMParser().parseFromString(await reply.text(), "text/html").getElementById("preview");
+      if (fresh && mine === asked) document.getElementById("preview").replaceWith(document.adoptNode(fresh));
+    } catch { /* the form can still be sent */ }
+  });
+}
+
+// Times are chosen on the clock of whoever chooses them, unless another one was chosen.
+for (const field of document.querySelectorAll("[data-zone]")) {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if ([...field.options].some((option) => option.value === zone)) field.value = zone;
+}

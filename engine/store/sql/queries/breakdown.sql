@@ -1,4 +1,4 @@
--- A campaign's recipients by one of their properties, and what they answered. The ranges $1 are read at once, and the caller
+-- A campaign's recipients by one of their properties. The ranges $1 are read at once, and the caller
 -- adds up: no statement takes long, and none holds a snapshot for long.
 
 -- name: campaign
@@ -38,10 +38,3 @@ FROM keyed
 GROUP BY GROUPING SETS ((property, key, state), (property, key, pricing, prefix), (property, key, delivery),
                         (property, key, reading), (property, key, replied))
 HAVING state IS NOT NULL OR pricing IS NOT NULL OR delivery IS NOT NULL OR reading IS NOT NULL OR replied;
-
--- name: replies
-SELECT recipient_states.phone, message.sent_at, message.type, message.body, message.wamid, message.phone_number_id
-FROM recipient_states
-CROSS JOIN LATERAL replies_to(phone, recipient_states.wamid, attempted_at) AS message
-WHERE range_id = ANY ($1::bigint[]) AND attempted_at IS NOT NULL
-ORDER BY ordinal, seq, message.sent_at;

@@ -74,11 +74,14 @@ WHERE campaign_id = $1 AND state = 'draft' AND planned_at IS NOT NULL
 RETURNING campaign_id;
 
 -- name: change_campaign
--- Options that change without a new plan. Nothing if the campaign is not as it was when it was compared.
+-- Options that change without a new plan. Nothing if the campaign is not as it was when it was compared. Whoever asked to
+-- start it asked for the former options.
 UPDATE campaigns
 SET content_hash = $4, options = $5, phone_number_ids = $6, on_unknown = $7, window_opens = $8, window_closes = $9,
     time_zone = $10, start_at = $11, expires_at = $12, max_failed = $13, priority = $14, share_percent = $15,
-    pause_at_failed = $16
+    pause_at_failed = $16,
+    reason = CASE WHEN reason_code = 'start_approval_needed' THEN '' ELSE reason END,
+    reason_code = nullif(reason_code, 'start_approval_needed')
 WHERE campaign_id = $1 AND content_hash = $2 AND state = $3 AND planned_at IS NOT NULL
 RETURNING campaign_id;
 
@@ -187,6 +190,25 @@ SELECT count(*) FROM suppressed WHERE NOT EXISTS (SELECT FROM left_out WHERE lef
 SELECT template_index, count(*) AS recipients FROM staging
 WHERE NOT EXISTS (SELECT FROM left_out WHERE left_out.line = staging.line)
 GROUP BY template_index;
+
+-- name: allow_hashing
+-- There are few beginnings of phones; to sort ten million rows for them would take most of a minute.
+SELECT set_config('enable_hashagg', 'on', false);
+
+-- name: staged_by_head
+-- A phone for each beginning of $1 digits, and how many recipients share it; without those that would be skipped.
+SELECT 0 AS template_index, min(phone) AS phone, count(*) AS recipients
+FROM staging
+WHERE NOT EXISTS (SELECT FROM left_out WHERE left_out.line = staging.line)
+  AND NOT EXISTS (SELECT FROM suppressed WHERE suppressed.line = staging.line)
+GROUP BY left(phone::text, $1);
+
+-- name: staged_by_template_and_head
+SELECT template_index, min(phone) AS phone, count(*) AS recipients
+FROM staging
+WHERE NOT EXISTS (SELECT FROM left_out WHERE left_out.line = staging.line)
+  AND NOT EXISTS (SELECT FROM suppressed WHERE suppressed.line = staging.line)
+GROUP BY template_index, left(phone::text, $1);
 
 -- name: insert_campaign
 INSERT INTO campaigns (

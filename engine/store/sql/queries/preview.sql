@@ -52,6 +52,19 @@ LIMIT 1;
 -- name: names_with_prefix
 SELECT name FROM campaigns WHERE starts_with(name, $1);
 
+-- name: tests_of
+-- The latest tests of a campaign, whose names begin with $1. Each has one recipient; nothing is its status before an attempt.
+WITH tests AS MATERIALIZED (
+    SELECT campaign_id, name FROM campaigns
+    WHERE starts_with(name, $1) AND planned_at IS NOT NULL ORDER BY campaign_id DESC LIMIT 5
+)
+SELECT name,
+       CASE WHEN read > 0 THEN 'read' WHEN delivered > 0 THEN 'delivered' WHEN sent > 0 THEN 'sent'
+            WHEN accepted > 0 THEN 'accepted' WHEN failed > 0 THEN 'failed' WHEN unknown > 0 THEN 'in_doubt'
+            WHEN skipped > 0 THEN 'skipped' END AS status
+FROM tests JOIN range_counters USING (campaign_id)
+ORDER BY campaign_id DESC;
+
 -- name: categories
 -- As the service lists these templates now; those that it no longer lists are missing.
 SELECT name, language, category

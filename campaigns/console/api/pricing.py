@@ -1,0 +1,53 @@
+"""Plans with their cost, by the table of prices that the settings name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from campaigns.console.context import Console
+from campaigns.planning.created import CreatedCampaign
+from campaigns.planning.spec import CampaignSpec
+from campaigns.preview.draft_plan import plan_of_draft
+from campaigns.preview.plan import CampaignPlan, plan_of
+from campaigns.preview.prices import PriceTable, read_prices
+from engine.errors import ConfigurationError
+
+NO_TABLE = "there is no table of prices: an operator names one with DRUMBEAT_PRICES"
+
+
+async def stored_plan(console: Console, name: str) -> dict[str, Any]:
+    """The plan of a stored campaign as if it started now; reads all of its recipients."""
+    scope = console.settings.quota_scope
+    return await _priced(
+        console, lambda prices: plan_of(console.pool, name, prices, datetime.now(UTC), scope)
+    )
+
+
+async def draft_plan(console: Console, spec: CampaignSpec, created: CreatedCampaign) -> dict[str, Any] | None:
+    """The plan of a campaign that a dry run checked; None if it exists already."""
+    if not created.heads:
+        return None
+    scope, now = console.settings.quota_scope, datetime.now(UTC)
+    return await _priced(
+        console, lambda prices: plan_of_draft(console.pool, spec, created, prices, now, scope)
+    )
+
+
+async def _priced(
+    console: Console, plan: Callable[[PriceTable | None], Awaitable[CampaignPlan]]
+) -> dict[str, Any]:
+    """A plan is worth seeing without its cost, too."""
+    path = console.settings.prices
+    if path is None:
+        return _json(await plan(None), NO_TABLE)
+    try:
+        return _json(await plan(await asyncio.to_thread(read_prices, path)), "")
+    except ConfigurationError as error:
+        return _json(await plan(None), f"{error.what}: {error.remedy}" if error.remedy else error.what)
+
+
+def _json(plan: CampaignPlan, problem: str) -> dict[str, Any]:
+    return {**plan.as_json(), "cost_problem": problem}

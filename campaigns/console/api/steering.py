@@ -1,0 +1,188 @@
+"""What can be done with a campaign: retried, cloned, edited, deleted, settled; and its people suppressed."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from campaigns.console.api.campaigns import named_campaign
+from campaigns.console.api.replying import body_of, once, query_of, reply
+from campaigns.console.api.steering_shapes import (
+    CloneRequest,
+    EditRequest,
+    RepliesQuery,
+    RetryRequest,
+    SettleRequest,
+    SuppressMatching,
+)
+from campaigns.console.context import Console, caller_of, console_of
+from campaigns.life.control import Campaign
+from campaigns.life.delete import DeletedCampaign, delete_campaign
+from campaigns.life.settle import Settled, settle_campaign
+from campaigns.manifest.derived import (
+    cloned,
+    edit_campaign,
+    require_remote,
+    retried,
+)
+from campaigns.planning.create import create_campaign
+from campaigns.planning.created import CreatedCampaign
+from campaigns.planning.header_uploads import uploads_with
+from campaigns.planning.retry import RetryOptions, plan_retry
+from campaigns.planning.stored import stored_options
+from campaigns.results.audit_pages import note_audit
+from campaigns.results.export import EVERYBODY
+from campaigns.results.matching import suppress_matching
+from campaigns.results.replies import campaign_reply_page, reply_page
+from campaigns.suppression import SuppressionCounts
+from engine.errors import UsageError
+
+
+async def retry(request: web.Request) -> web.Response:
+    """A linked campaign of those whom nothing reached. The same again changes nothing."""
+    asked, name = await body_of(request, RetryRequest), request.match_info["name"]
+
+    async def work() -> dict[str, Any]:
+        return planned_json(await retry_named(console_of(request), name, asked, caller_of(request).name))
+
+    return reply(await once(request, await request.read(), work))
+
+
+async def retry_named(console: Console, name: str, asked: RetryRequest, actor: str) -> CreatedCampaign:
+    with tempfile.TemporaryDirectory() as directory:  # for a list of rejects: their phones were valid once
+        given = RetryOptions(
+            tuple(asked.code), asked.name, asked.start_at, asked.expires_at, Path(directory, "rejects.csv")
+        )
+        created = await plan_retry(
+            console.database_url,
+            name,
+            given,
+            disk=console.settings.disk(),
+            dry_run=asked.dry_run,
+            original=await retried(console.pool, name),
+            open_uploads=uploads_with(console.settings),
+        )
+    await _note_created(console, created, actor, retry_of=name)
+    return created
+
+
+async def clone(request: web.Request) -> web.Response:
+    """The same again changes nothing."""
+    asked, name = await body_of(request, CloneRequest), request.match_info["name"]
+
+    async def work() -> dict[str, Any]:
+        return planned_json(await clone_named(console_of(request), name, asked, caller_of(request).name))
+
+    return reply(await once(request, await request.read(), work))
+
+
+async def clone_named(console: Console, name: str, asked: CloneRequest, actor: str) -> CreatedCampaign:
+    require_remote(asked.changes)
+    spec = await cloned(console.pool, name, asked.name, asked.changes, asked.unset)
+    created = await create_campaign(
+        console.database_url,
+        spec,
+        disk=console.settings.disk(),
+        dry_run=asked.dry_run,
+        open_uploads=uploads_with(console.settings),
+    )
+    await _note_created(console, created, actor, clone_of=name)
+    return created
+
+
+async def edit(request: web.Request) -> web.Response:
+    asked, name = await body_of(request, EditRequest), request.match_info["name"]
+    return reply(planned_json(await edit_named(console_of(request), name, asked, caller_of(request).name)))
+
+
+async def edit_named(console: Console, name: str, asked: EditRequest, actor: str) -> CreatedCampaign:
+    """ChangeRefused, with every difference, if one may not change now."""
+    require_remote(asked.changes)
+    return await edit_campaign(
+        console.database_url,
+        await stored_options(console.pool, name),
+        asked.changes,
+        asked.unset,
+        change_by=actor,
+        disk=console.settings.disk(),
+        dry_run=asked.dry_run,
+        open_uploads=uploads_with(console.settings),
+    )
+
+
+async def _note_created(console: Console, created: CreatedCampaign, actor: str, **detail: str) -> None:
+    if not (created.unchanged or created.dry_run):
+        await note_audit(console.pool, actor, "create", created.campaign_id, **detail)
+
+
+def planned_json(created: CreatedCampaign) -> dict[str, Any]:
+    found = created.as_json()
+    for name in ("reject_codes", "encoding", "encoding_guessed", "same_audience"):
+        del found[name]
+    return {**found, "changes": [change.as_json() for change in created.changes]}
+
+
+async def delete(request: web.Request) -> web.Response:
+    return reply(await delete_named(request))
+
+
+async def delete_named(request: web.Request) -> DeletedCampaign:
+    console, name = console_of(request), request.match_info["name"]
+    return await delete_campaign(console.database_url, name, actor=caller_of(request).name)
+
+
+async def doubts(request: web.Request) -> web.Response:
+    return reply(doubts_json(await settle_named(request, None)))
+
+
+async def settle(request: web.Request) -> web.Response:
+    asked = await body_of(request, SettleRequest)
+    return reply(doubts_json(await settle_named(request, asked.action)))
+
+
+async def settle_named(request: web.Request, action: str | None) -> Settled:
+    """Sends nothing: the workers send to those who are sent to again."""
+    console, name = console_of(request), request.match_info["name"]
+    return await settle_campaign(
+        console.pool, name, action, console.settings.silence_s, actor=caller_of(request).name
+    )
+
+
+def doubts_json(settled: Settled) -> dict[str, Any]:
+    found = settled.as_json()
+    del found["schema"], found["status"]
+    return {**found, "may_resend": settled.may_resend}
+
+
+async def suppress(request: web.Request) -> web.Response:
+    """Everybody who matches, whatever their number: to finish an interrupted request, repeat it."""
+    campaign, asked = await named_campaign(request), await body_of(request, SuppressMatching)
+    counts = await suppress_named(console_of(request), campaign, asked, caller_of(request).name)
+    return reply({"changed": counts.changed, "unchanged": counts.unchanged})
+
+
+async def suppress_named(
+    console: Console, campaign: Campaign, asked: SuppressMatching, actor: str
+) -> SuppressionCounts:
+    """UsageError if the filter admits everybody because it is empty."""
+    if asked.wanted == EVERYBODY:
+        raise UsageError("it is not said whom to suppress", remedy="name a state, or every state")
+    return await suppress_matching(
+        console.pool, campaign.campaign_id, asked.wanted, asked.reason, actor=actor
+    )
+
+
+async def campaign_replies(request: web.Request) -> web.Response:
+    campaign, asked = await named_campaign(request), query_of(request, RepliesQuery)
+    pool = console_of(request).pool
+    return reply(
+        await campaign_reply_page(pool, campaign.campaign_id, before=asked.before, limit=asked.limit)
+    )
+
+
+async def replies(request: web.Request) -> web.Response:
+    asked = query_of(request, RepliesQuery)
+    return reply(await reply_page(console_of(request).pool, before=asked.before, limit=asked.limit))

@@ -1,0 +1,134 @@
+"""The shapes of requests and replies about what can be done with a campaign."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from campaigns.results.export import ExportFilter
+from campaigns.results.export_files import ExportForm
+from engine.core.states import CampaignState, RecipientState
+from engine.store.in_doubt import InDoubtGroup
+
+Code = Annotated[int, Field(ge=0, le=2**31 - 1)]
+VALUES_MAX = 100  # of one filter
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Matching(_Request):
+    """Whom an action concerns; an empty list admits everybody."""
+
+    state: Annotated[list[RecipientState], Field(max_length=VALUES_MAX)] = []
+    code: Annotated[list[Code], Field(max_length=VALUES_MAX)] = []
+    number: Annotated[list[str], Field(max_length=VALUES_MAX)] = []
+    country: Annotated[list[str], Field(max_length=VALUES_MAX)] = []
+    language: Annotated[list[str], Field(max_length=VALUES_MAX)] = []
+    variant: Annotated[list[str], Field(max_length=VALUES_MAX)] = []
+
+    @property
+    def wanted(self) -> ExportFilter:
+        """As the export takes it. A code is that of a failed recipient."""
+        states = self.state or ([RecipientState.FAILED] if self.code else [])
+        return ExportFilter(
+            frozenset(states),
+            frozenset(self.code),
+            frozenset(self.number),
+            frozenset(map(str.upper, self.country)),
+            frozenset(self.language),
+            frozenset(self.variant),
+        )
+
+
+class ExportQuery(Matching):
+    """As the options of `campaign export`."""
+
+    format: ExportForm = ExportForm.CSV
+
+
+class SuppressMatching(Matching):
+    """At least one member says whom; `state` may list every state."""
+
+    reason: str = "added in the console"
+
+
+class RepliesQuery(_Request):
+    before: str | None = None
+    limit: Annotated[int, Field(ge=1, le=100, description="Rows of the page, at most")] = 50
+
+
+class RetryRequest(_Request):
+    """As the options of `campaign retry`. `code`: only of those who failed with one of these."""
+
+    name: str | None = None
+    code: Annotated[list[Code], Field(max_length=VALUES_MAX)] = []
+    start_at: str | None = None
+    expires_at: str | None = None
+    dry_run: bool = False
+
+
+class EditRequest(_Request):
+    """`changes`: options by the keys of a manifest, without those that name files or databases. `unset`: keys
+    to leave out. Of an uploaded list, the stored recipients are planned anew.
+    """
+
+    changes: dict[str, Any] = {}
+    unset: list[str] = []
+    dry_run: bool = False
+
+
+class CloneRequest(EditRequest):
+    """`name`: of the new campaign."""
+
+    name: str
+
+
+class SettleRequest(_Request):
+    """`resend`: send again to everybody in doubt, perhaps twice. `assume-sent`: take them as sent."""
+
+    action: Literal["resend", "assume-sent"]
+
+
+class OptionChange(TypedDict):
+    option: str
+    old: Any
+    new: Any
+    effect: str
+
+
+class Planned(TypedDict):
+    """A campaign after a retry, clone or edit. `changes`: what an edit changed, or would change."""
+
+    name: str
+    state: CampaignState
+    unchanged: bool
+    dry_run: bool
+    audience_rows: int
+    recipients: int
+    rejected: int
+    duplicates: int
+    suppressed: int | None
+    changes: list[OptionChange]
+
+
+class Deleted(TypedDict):
+    name: str
+    recipients: int
+
+
+class Doubts(TypedDict):
+    """As `campaign settle --json`. `recipients`: whom the action concerned. `may_resend`: whether a resend
+    would send to anybody who is left.
+    """
+
+    name: str
+    action: str | None
+    recipients: int
+    in_doubt: int
+    probably_not_sent: int
+    since: datetime | None
+    groups: list[InDoubtGroup]
+    may_resend: bool

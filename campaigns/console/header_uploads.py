@@ -1,0 +1,62 @@
+"""The file of a header that was uploaded for a new campaign: beside the list until the campaign is created,
+then where senders find it, because the service forgets its copy after 30 days.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path, PurePath
+
+from aiohttp import BodyPartReader
+
+from campaigns.console.problems import Refused
+from campaigns.console.uploads import Upload, write_part
+from campaigns.planning.spec import CampaignSpec
+from engine.core.media_limits import BYTES_MAX
+from engine.sending.header_file_uploads import sha256_of
+
+KEPT = "header-files"  # in the data directory; a file has the name of its content
+_BESIDE = "header-file"
+
+
+def header_file_of(upload: Upload) -> Path | None:
+    return next((upload.directory / _BESIDE).glob("*"), None)
+
+
+async def store_header_file(upload: Upload, part: BodyPartReader) -> None:
+    """Replaces the file that was uploaded before. Refused without a file, and if it is too large for any."""
+    if not part.filename:
+        raise Refused(422, "wrong_input", what="no file was chosen")
+    drop_header_file(upload)
+    directory = upload.directory / _BESIDE
+    directory.mkdir(mode=0o700)
+    try:
+        await write_part(part, directory / f"file{_suffix(part)}", max(BYTES_MAX.values()))
+    except BaseException:
+        drop_header_file(upload)
+        raise
+
+
+def drop_header_file(upload: Upload) -> None:
+    shutil.rmtree(upload.directory / _BESIDE, ignore_errors=True)
+
+
+def with_kept_header_file(spec: CampaignSpec, home: Path) -> CampaignSpec:
+    """The same campaign, with its uploaded file in a place that lasts."""
+    if spec.header is None or spec.header_column is not None:
+        return spec
+    file = spec.media_directory / spec.header[1:]
+    kept = home / KEPT / f"{sha256_of(file)}{file.suffix}"
+    kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not kept.exists():
+        draft = kept.with_suffix(f"{kept.suffix}.{os.getpid()}.draft")
+        shutil.copyfile(file, draft)
+        draft.replace(kept)
+    return replace(spec, header=f"={kept}", given={**spec.given, "header_file": str(kept)})
+
+
+def _suffix(part: BodyPartReader) -> str:
+    suffix = PurePath(part.filename or "").suffix.lower()
+    return suffix if suffix[1:].isalnum() and suffix.isascii() else ""

@@ -1,0 +1,137 @@
+"""Edit and clone: the options of a campaign as a form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import web
+
+from campaigns.account.numbers import list_numbers
+from campaigns.console.api.campaigns import named_campaign
+from campaigns.console.api.steering import clone_named, edit_named
+from campaigns.console.api.steering_shapes import CloneRequest, EditRequest
+from campaigns.console.context import caller_of, console_of
+from campaigns.console.forms import field_of
+from campaigns.console.pages.rendering import campaign_url, page
+from campaigns.console.pages.steering import attempt
+from campaigns.life.control import Campaign
+from campaigns.planning.change_rules import CHANGEABLE
+from campaigns.planning.spec import ON_UNKNOWN
+from campaigns.planning.stored import stored_options
+from engine.core.order import Priority
+from engine.core.states import CampaignState, RecipientState
+
+NUMBER = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """An option by its key. `example`: what an empty field shows. `choices`: the first is the default."""
+
+    key: str
+    example: str = ""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def option(self) -> str:
+        return f"--{self.key.replace('_', '-')}"
+
+    def may_change(self, state: CampaignState) -> bool:
+        return state is CampaignState.DRAFT or state in CHANGEABLE.get(self.option, frozenset())
+
+
+FIELDS = (
+    Field("start_at", "2030-01-31T09:00+01:00"),
+    Field("expires_at", "2030-02-01T20:00+01:00"),
+    Field("window", "09:00-20:00"),
+    Field("time_zone", "UTC"),
+    Field("days", "mon-fri"),
+    Field("quiet_hours", "20:00-09:00"),
+    Field("cap", "2/7d"),
+    Field("max_recipients", "50000"),
+    Field("priority", choices=tuple(each.word for each in (Priority.NORMAL, Priority.HIGH, Priority.LOW))),
+    Field("share", "30"),
+    Field("pause_at_failed", "10%"),
+    Field("max_failed", "5%"),
+    Field("canary", "500"),
+    Field("canary_max_failed", "5%"),
+    Field("canary_minutes", "15"),
+    Field("on_unknown", choices=ON_UNKNOWN),
+)
+NUMBERS = Field(NUMBER)
+
+
+async def show_edit(request: web.Request) -> web.Response:
+    values = await _edit_values(request)
+    return page(request, "edit.html.j2", problem=None, **values)
+
+
+async def edit(request: web.Request) -> web.Response:
+    """Only what differs is changed: an option that the form does not show stays."""
+    values = await _edit_values(request)
+    campaign, stored = values["campaign"], values["given"]
+    posted = await request.post()
+    sent = {each.key: str(posted.get(each.key, "")).strip() for each in values["fields"]}
+    changes, unset = differences(stored, sent)
+    picked = [str(number) for number in posted.getall(NUMBER, [])]
+    if values["may_change_numbers"] and sorted(picked) != sorted(stored.get(NUMBER, ())):
+        changes[NUMBER] = picked
+
+    async def work() -> str:
+        if changes or unset:
+            asked = EditRequest(changes=changes, unset=unset)
+            await edit_named(console_of(request), campaign.name, asked, caller_of(request).name)
+        return campaign_url(campaign.name)
+
+    typed = {**stored, **sent, **({NUMBER: picked} if values["may_change_numbers"] else {})}
+    return await attempt(request, "edit.html.j2", work, **{**values, "given": typed})
+
+
+def differences(stored: Mapping[str, Any], sent: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+    """What a form changes, and what it leaves empty that was given before."""
+    changes = {key: text for key, text in sent.items() if text and text != str(stored.get(key, ""))}
+    changes = {key: text for key, text in changes.items() if key in stored or text != default_of(key)}
+    return changes, [key for key, text in sent.items() if not text and key in stored]
+
+
+def default_of(key: str) -> str:
+    """What a list shows while nothing is chosen."""
+    return next((each.choices[0] for each in FIELDS if each.key == key and each.choices), "")
+
+
+async def _edit_values(request: web.Request) -> dict[str, Any]:
+    campaign, pool = await named_campaign(request), console_of(request).pool
+    stored = await stored_options(pool, campaign.name)
+    return {
+        "campaign": campaign,
+        "given": stored.values,
+        "fields": [each for each in FIELDS if each.may_change(campaign.state)],
+        "may_change_numbers": NUMBERS.may_change(campaign.state),
+        "numbers": await list_numbers(pool),
+    }
+
+
+async def show_clone(request: web.Request) -> web.Response:
+    campaign = await named_campaign(request)
+    given = {"new_name": "", "state": request.query.get("state", "")}
+    return page(request, "clone.html.j2", problem=None, **_clone_values(campaign, given))
+
+
+async def clone(request: web.Request) -> web.Response:
+    """A draft with the same options, for the stored recipients or those of one state."""
+    campaign = await named_campaign(request)
+    given = {field: await field_of(request, field) for field in ("new_name", "state")}
+
+    async def work() -> str:
+        people = {"audience_campaign": campaign.name, **({"state": given["state"]} if given["state"] else {})}
+        asked = CloneRequest(name=given["new_name"], changes=people)
+        created = await clone_named(console_of(request), campaign.name, asked, caller_of(request).name)
+        return campaign_url(created.name)
+
+    return await attempt(request, "clone.html.j2", work, **_clone_values(campaign, given))
+
+
+def _clone_values(campaign: Campaign, given: dict[str, str]) -> dict[str, Any]:
+    return {"campaign": campaign, "given": given, "states": list(RecipientState)}

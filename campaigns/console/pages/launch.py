@@ -1,0 +1,149 @@
+"""Before a campaign starts: what cannot be undone, in one place, and a test to oneself."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+from campaigns.account.numbers import list_numbers
+from campaigns.console.api.campaigns import named_campaign, start_named
+from campaigns.console.api.pricing import stored_plan
+from campaigns.console.context import Console, console_of
+from campaigns.console.live import SharedReadings
+from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
+from campaigns.console.problems import Problem, problem_of
+from campaigns.console.streams import stream_events
+from campaigns.life.approval import StartRequest, start_request
+from campaigns.life.control import Campaign, is_future
+from campaigns.planning.schedule import RECIPIENT
+from campaigns.preview.recipient import Choice, ChosenRecipient, choose_recipient
+from campaigns.preview.test_send import tests_of
+from engine.core.states import CampaignState
+from engine.errors import DrumbeatError
+
+PLANS: web.AppKey[SharedReadings[dict[str, Any]]] = web.AppKey("plans", SharedReadings)
+# A plan reads every recipient: 10 million take ten seconds. Nothing of it changes fast before the start.
+PLAN_PERIOD_S = 60.0
+WAIT_S = 0.1  # a page does not wait longer for a plan
+SHOWN_OPTIONS = (
+    "window",
+    "days",
+    "time_zone",
+    "quiet_hours",
+    "cap",
+    "canary",
+    "canary_max_failed",
+    "canary_minutes",
+    "pause_at_failed",
+    "priority",
+    "share",
+    "max_recipients",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchView:
+    """`plan` None: it is being read. `starts_at` None: the campaign starts at once. `needs_two`: one person
+    asks for the start, and another one starts; `asked`: who asked.
+    """
+
+    campaign: Campaign
+    chosen: ChosenRecipient
+    plan: dict[str, Any] | None
+    starts_at: Any
+    number_names: dict[str, str]
+    tests: list[dict[str, Any]]
+    needs_two: bool = False
+    asked: StartRequest | None = None
+    problem: Problem | None = None
+    shown_options: tuple[str, ...] = field(default=SHOWN_OPTIONS)
+
+    @property
+    def senders(self) -> list[str]:
+        """What the numbers of the campaign are called."""
+        return [self.number_names.get(number, number) for number in self.campaign.phone_number_ids]
+
+    @property
+    def zone(self) -> str:
+        """On whose clock times are shown: that of the campaign, unless each recipient has another one."""
+        zone = str(self.chosen.options.get("--time-zone") or "")
+        return "" if zone == RECIPIENT else zone
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that a person should see again, by their keys."""
+        given = self.chosen.options
+        found = {key: given.get(f"--{key.replace('_', '-')}") for key in self.shown_options}
+        if not any(found[key] for key in ("window", "days")):
+            found["time_zone"] = None
+        return {key: value for key, value in found.items() if value is not None}
+
+
+def shared_plans(console: Console) -> SharedReadings[dict[str, Any]]:
+    """Plans of campaigns by their names: read at most once a minute, however many look."""
+    return SharedReadings(lambda name: stored_plan(console, name), PLAN_PERIOD_S)
+
+
+async def show_launch(request: web.Request) -> web.Response:
+    """Only a draft has something to start; of any other campaign its own page says how it is."""
+    campaign = await named_campaign(request)
+    if campaign.state is not CampaignState.DRAFT:
+        return redirect(campaign_url(campaign.name))
+    return await _page(request, campaign)
+
+
+async def stream_launch(request: web.Request) -> web.StreamResponse:
+    """Whether the plan is read; then the page loads again."""
+    campaign, texts = await named_campaign(request), texts_for(request)
+
+    async def read() -> str:
+        return render("launch_live.html.j2", texts, ready=await _plan(request, campaign.name) is not None)
+
+    return await stream_events(request, "view", read)
+
+
+async def launch(request: web.Request) -> web.Response:
+    """Start or schedule it. What forbids that is shown on the same page."""
+    campaign = await named_campaign(request)
+    try:
+        await start_named(request)
+    except DrumbeatError as error:
+        if campaign.state is not CampaignState.DRAFT:
+            raise
+        return await _page(request, campaign, problem_of(error))
+    return redirect(campaign_url(campaign.name))
+
+
+async def _page(request: web.Request, campaign: Campaign, problem: Problem | None = None) -> web.Response:
+    pool, needs_two = console_of(request).pool, console_of(request).own.approval
+    chosen = await choose_recipient(pool, campaign.name, Choice())
+    async with pool.acquire() as connection:
+        starts_at = campaign.start_at if await is_future(connection, campaign) else None
+    numbers = await list_numbers(pool)
+    view = LaunchView(
+        campaign,
+        chosen,
+        await _plan(request, campaign.name),
+        starts_at,
+        {each.phone_number_id: _called(each.verified_name, each.display_phone_number) for each in numbers},
+        await tests_of(pool, campaign.name),
+        needs_two,
+        await start_request(pool, campaign) if needs_two else None,
+        problem,
+    )
+    return page(request, "launch.html.j2", 200 if problem is None else problem.status, view=view)
+
+
+def _called(name: str | None, phone: str | None) -> str:
+    return " ".join(part for part in (name, phone) if part)
+
+
+async def _plan(request: web.Request, name: str) -> dict[str, Any] | None:
+    """The plan, if it is there in a moment; otherwise it is read on."""
+    reading = asyncio.ensure_future(request.app[PLANS].get(name))
+    reading.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may ask any more
+    done, _ = await asyncio.wait({reading}, timeout=WAIT_S)
+    return reading.result() if done else None

@@ -1,0 +1,26 @@
+"""What people wrote: to one campaign, and to all."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from campaigns.console.api.campaigns import named_campaign
+from campaigns.console.api.replying import query_of
+from campaigns.console.api.steering_shapes import RepliesQuery
+from campaigns.console.context import console_of
+from campaigns.console.pages.rendering import page
+from campaigns.results.replies import campaign_reply_page, reply_page
+
+
+async def show_campaign_replies(request: web.Request) -> web.Response:
+    campaign, asked = await named_campaign(request), query_of(request, RepliesQuery)
+    found = await campaign_reply_page(
+        console_of(request).pool, campaign.campaign_id, before=asked.before, limit=asked.limit
+    )
+    return page(request, "replies.html.j2", campaign=campaign, found=found, asked=asked)
+
+
+async def show_replies(request: web.Request) -> web.Response:
+    asked = query_of(request, RepliesQuery)
+    found = await reply_page(console_of(request).pool, before=asked.before, limit=asked.limit)
+    return page(request, "replies.html.j2", campaign=None, found=found, asked=asked)

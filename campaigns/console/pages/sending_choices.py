@@ -1,0 +1,189 @@
+"""What a person chooses in the step "sending": the fields of its form, and the choices that they become.
+
+Nothing is checked here: a text that cannot be read is kept as it is, and the create says what is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
+
+from pydantic import ValidationError
+
+from campaigns.console.problems import Problem, problem_of
+from campaigns.planning.schedule import RECIPIENT
+
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+# Fields that are options of a create by the same name; an empty one is not given.
+TEXTS = (
+    "name",
+    "external_id",
+    "max_recipients",
+    "canary",
+    "canary_max_failed",
+    "canary_minutes",
+    "priority",
+    "share",
+    "pause_at_failed",
+    "on_unknown",
+)
+USUAL = {"priority": "normal", "on_unknown": "hold"}
+MARKS = ("canary_approve", "strict")
+UTC = "UTC"
+OF_THE_MESSAGE = frozenset(
+    {"template", "language", "language_column", "strict_language", "param", "variant", "experiment"}
+)
+OF_THE_LIST = frozenset({"phone_column", "region", "map", "default", "exclude", "as_mobile", "sheet"})
+_OPTION = re.compile(r"--([a-z][a-z-]*)")
+_CAP = re.compile(r"(\d*)/(\d*)d")
+
+
+def sending_part(fields: Any) -> dict[str, Any]:
+    """The choices that a form of this step makes; None for what is not chosen any more."""
+
+    def text(name: str) -> str | None:
+        return str(fields.get(name, "")).strip() or None
+
+    clock = text("clock") or UTC
+    days = [str(day) for day in fields.getall("day", [])]
+    return {
+        **{name: None if (given := text(name)) == USUAL.get(name) else given for name in TEXTS},
+        **{name: True if name in fields else None for name in MARKS},
+        "number": [str(number) for number in fields.getall("number", [])],
+        "clock": clock,
+        "start_at": _moment(text("start_at"), clock),
+        "expires_at": _moment(text("expires_at"), clock),
+        "window": _span(text("window_from"), text("window_until")),
+        "quiet_hours": _span(text("quiet_from"), text("quiet_until")),
+        "days": ",".join(days) if 0 < len(days) < len(DAYS) else None,
+        "time_zone": RECIPIENT if fields.get("hours_of") == RECIPIENT else clock,
+        "cap": _cap(text("cap_messages"), text("cap_days")),
+    }
+
+
+def _moment(text: str | None, clock: str) -> str | None:
+    """A local time with the offset that its zone has then."""
+    try:
+        moment = None if text is None else datetime.fromisoformat(text)
+        if moment is None or moment.tzinfo is not None:
+            return text
+        return moment.replace(tzinfo=ZoneInfo(clock)).isoformat()
+    except (ValueError, KeyError, OSError):
+        return text
+
+
+def _span(begin: str | None, end: str | None) -> str | None:
+    return f"{begin or ''}-{end or ''}" if begin or end else None
+
+
+def _cap(messages: str | None, days: str | None) -> str | None:
+    return f"{messages or ''}/{days or ''}d" if messages or days else None
+
+
+@dataclass(frozen=True, slots=True)
+class SendingFields:
+    """The choices as the fields of the form show them."""
+
+    choices: Mapping[str, Any]
+
+    def text(self, name: str) -> str:
+        value = self.choices.get(name)
+        return "" if value is None else str(value)
+
+    @property
+    def clock(self) -> str:
+        zone = self.text("time_zone")
+        return self.text("clock") or ("" if zone == RECIPIENT else zone)
+
+    @property
+    def known_clock(self) -> str:
+        """The chosen zone if there is such a one."""
+        return self.clock if self.clock in time_zones() else ""
+
+    def local(self, name: str) -> str:
+        """A time on the chosen clock, as a field of the browser takes it."""
+        try:
+            moment = datetime.fromisoformat(self.text(name))
+            return f"{moment.astimezone(ZoneInfo(self.clock or UTC)):%Y-%m-%dT%H:%M}"
+        except (ValueError, KeyError, OSError, OverflowError):
+            return self.text(name)
+
+    def begin(self, name: str) -> str:
+        return self.text(name).partition("-")[0]
+
+    def end(self, name: str) -> str:
+        return self.text(name).partition("-")[2]
+
+    @property
+    def days(self) -> Sequence[str]:
+        return self.text("days").split(",") if self.text("days") else DAYS
+
+    @property
+    def by_recipient(self) -> bool:
+        return self.text("time_zone") == RECIPIENT
+
+    @property
+    def cap(self) -> tuple[str, str]:
+        found = _CAP.fullmatch(self.text("cap"))
+        return (found[1], found[2]) if found else ("", "")
+
+    @property
+    def uses_more(self) -> bool:
+        """Whether something under "more" is chosen."""
+        return any(self.text(name) for name in (*TEXTS[1:], *MARKS, "cap"))
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """What was wrong with the form. `field`: the key of the option; empty if it is none."""
+
+    problem: Problem
+    field: str = ""
+
+    @property
+    def step(self) -> str:
+        """Where the field stands: sending, message or list."""
+        if self.field in OF_THE_MESSAGE or self.field.startswith("header"):
+            return "message"
+        return "list" if self.field in OF_THE_LIST else "sending"
+
+    def words(self, labels: Mapping[str, str]) -> str:
+        """The problem with the labels of the fields in place of the options of the command line."""
+
+        def label(found: re.Match[str]) -> str:
+            key = found[1].replace("-", "_")
+            name = labels.get(f"sending.{key}", labels.get(f"message.option_{key}"))
+            return found[0] if name is None else f"“{name}”"
+
+        return _OPTION.sub(label, ": ".join(filter(None, (self.problem.what, self.problem.remedy))))
+
+
+def wrong_of(error: Exception) -> Wrong:
+    """The error of a create, and the field that it is about."""
+    problem = problem_of(error)
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return Wrong(Problem(422, problem.code, str(first["msg"])), str(first["loc"][0]))
+    return Wrong(problem, field_in(problem.what))
+
+
+def field_in(what: str) -> str:
+    if what.startswith(("a campaign's name", 'the campaign "')):
+        return "name"
+    if (found := _OPTION.search(what)) is not None:
+        return found[1].replace("-", "_")
+    return "number" if "number" in what.split(",")[0] and "phone number ID" in what else ""
+
+
+@cache
+def time_zones() -> list[str]:
+    """Those that people choose among: places, and UTC."""
+    return [
+        UTC,
+        *sorted(zone for zone in available_timezones() if "/" in zone and not zone.startswith("Etc/")),
+    ]

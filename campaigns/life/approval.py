@@ -1,0 +1,119 @@
+"""Starts that need two people: one asks, another one approves.
+
+Law: an approval holds for the campaign as it was asked for: whoever changes the draft has to ask again.
+Pauses and resumes of a campaign that was started are not concerned, nor are test messages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, auto
+
+import asyncpg
+
+from campaigns.life.control import Campaign, CampaignChange, find_campaign, require_planned
+from campaigns.life.release import Released, resume_checked, start_checked
+from campaigns.results.audit_pages import note_audit
+from engine.core.states import CampaignEvent, CampaignState, ReasonCode, allows
+from engine.process.settings import Settings
+from engine.store.campaign_states import set_reason
+from engine.store.database import Connection, Pool
+from engine.store.queries import queries
+
+_UNRELEASED = (CampaignState.DRAFT, CampaignState.PAUSED)
+
+
+@dataclass(frozen=True, slots=True)
+class StartRequest:
+    """Somebody asked to start a campaign. `approved_by` None: nobody approved it yet."""
+
+    content_hash: str
+    asked_by: str
+    asked_at: datetime
+    approved_by: str | None
+
+
+class Verdict(Enum):
+    """What a person's wish to start a campaign leads to."""
+
+    RELEASE = auto()
+    ASK = auto()
+    WAIT = auto()
+    APPROVE = auto()
+
+
+def decide(request: StartRequest | None, content_hash: str, name: str, *, is_person: bool) -> Verdict:
+    """For a campaign that was never started. A program may ask, and never approves."""
+    if request is None or request.content_hash != content_hash:
+        return Verdict.ASK
+    if request.approved_by is not None:
+        return Verdict.RELEASE
+    return Verdict.APPROVE if is_person and request.asked_by != name else Verdict.WAIT
+
+
+async def start_request(database: Pool | Connection, campaign: Campaign) -> StartRequest | None:
+    """The request that waits for approval; None if there is none, or if the campaign changed since."""
+    row = await _row(database, campaign.campaign_id)
+    found = await _request(database, campaign.campaign_id)
+    waits = found is not None and found.approved_by is None and found.content_hash == row["content_hash"]
+    return found if waits and _needs_approval(row) else None
+
+
+async def release_by_two(
+    pool: Pool, settings: Settings, name: str, event: CampaignEvent, *, actor: str, is_person: bool
+) -> Released:
+    """Start or resume a campaign; if it was never started, only once a second person asks for it too.
+
+    Errors as `start_checked` and `resume_checked`.
+    """
+    release = start_checked if event is CampaignEvent.START else resume_checked
+    async with pool.acquire() as connection, connection.transaction():
+        campaign = await find_campaign(connection, name)
+        await connection.execute(queries("campaigns")["lock_state"], campaign.campaign_id)
+        campaign = await find_campaign(connection, name)
+        require_planned(campaign)
+        row = await _row(connection, campaign.campaign_id)
+        verdict = Verdict.RELEASE
+        if _needs_approval(row) and allows(campaign.state, event):
+            request = await _request(connection, campaign.campaign_id)
+            verdict = decide(request, row["content_hash"], actor, is_person=is_person)
+        if verdict is Verdict.ASK:
+            await _ask(connection, campaign, row["content_hash"], actor)
+        elif verdict is Verdict.APPROVE:
+            await _approve(connection, campaign, actor)
+    if verdict in (Verdict.RELEASE, Verdict.APPROVE):
+        return await release(pool, settings, name, actor=actor)
+    change = CampaignChange(campaign.name, campaign.state, changed=False)
+    return Released([change], ["it waits for approval: another person must start it too"])
+
+
+async def _ask(connection: Connection, campaign: Campaign, content_hash: str, actor: str) -> None:
+    await connection.execute(
+        queries("campaign_control")["ask_start"], campaign.campaign_id, content_hash, actor
+    )
+    reason = f"{actor} asked to start it; it waits for approval by another person"
+    code = ReasonCode.START_APPROVAL_NEEDED
+    await set_reason(connection, campaign.campaign_id, CampaignState.DRAFT, reason, code)
+    await note_audit(connection, actor, "ask-start", campaign.campaign_id)
+
+
+async def _approve(connection: Connection, campaign: Campaign, actor: str) -> None:
+    await connection.execute(queries("campaign_control")["approve_start"], campaign.campaign_id, actor)
+    await set_reason(connection, campaign.campaign_id, CampaignState.DRAFT, "", None)
+    await note_audit(connection, actor, "approve-start", campaign.campaign_id)
+
+
+def _needs_approval(row: asyncpg.Record) -> bool:
+    return not row["started"] and not row["is_test"] and row["state"] in _UNRELEASED
+
+
+async def _row(database: Pool | Connection, campaign_id: int) -> asyncpg.Record:
+    row = await database.fetchrow(queries("campaign_control")["released_before"], campaign_id)
+    assert row is not None, "a campaign's row is never deleted once it is planned"
+    return row
+
+
+async def _request(database: Pool | Connection, campaign_id: int) -> StartRequest | None:
+    row = await database.fetchrow(queries("campaign_control")["start_request"], campaign_id)
+    return None if row is None else StartRequest(**dict(row))

@@ -1,0 +1,68 @@
+"""Settles recipients in doubt, as a person decides: sent to again, or taken as sent."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from campaigns.life.control import Campaign, find_campaign
+from campaigns.results.status import CampaignStatus
+from engine.core.guard import OPTED_OUT
+from engine.core.states import CampaignState
+from engine.process.identity import this_process
+from engine.store.abandoned_numbers import recover_abandoned_numbers
+from engine.store.database import Pool
+from engine.store.in_doubt import InDoubtSummary, assume_sent, resend, summarise_in_doubt
+from engine.store.lost_time import doubt_lost_time
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The result of `campaign settle`. `action` None: nothing was changed. `recipients`: how many the action
+    concerned. `left`: who is still in doubt. `status`: the campaign's, if this process sent.
+    """
+
+    campaign: Campaign
+    action: str | None
+    recipients: int
+    left: InDoubtSummary
+    status: CampaignStatus | None = None
+
+    @property
+    def may_resend(self) -> bool:
+        """Whether a resend would send to anybody who is left. Recipients who opted out stay in doubt."""
+        may_send = self.campaign.state not in (CampaignState.CANCELLED, CampaignState.EXPIRED)
+        return may_send and not all(group.reason.startswith(OPTED_OUT) for group in self.left.groups)
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of `--json`."""
+        return {
+            "schema": 1,
+            "name": self.campaign.name,
+            "action": self.action,
+            "recipients": self.recipients,
+            "in_doubt": self.left.recipients,
+            "probably_not_sent": self.left.probably_not_sent,
+            "since": self.left.since,
+            "groups": [asdict(group) for group in self.left.groups],
+            "status": None if self.status is None else self.status.as_json(),
+        }
+
+
+async def settle_campaign(
+    pool: Pool, name: str, action: str | None, silence_s: float, *, actor: str, lost_s: int = 0
+) -> Settled:
+    """Do the action (`resend`, `assume-sent`, `lost-time`, or None), then read who is left in doubt.
+
+    Sends nothing. `lost_s`: of `lost-time`.
+    """
+    async with pool.acquire() as connection:
+        campaign = await find_campaign(connection, name)
+        recipients = 0
+        await recover_abandoned_numbers(connection, this_process())  # puts in doubt what a killed sender left
+        if action == "resend":
+            recipients = await resend(connection, campaign.campaign_id, actor)
+        elif action == "assume-sent":
+            recipients = await assume_sent(connection, campaign.campaign_id, actor)
+        elif action == "lost-time":
+            recipients = await doubt_lost_time(connection, campaign.campaign_id, lost_s, actor)
+        left = await summarise_in_doubt(connection, campaign.campaign_id, silence_s=silence_s)
+    return Settled(campaign, action, recipients, left)

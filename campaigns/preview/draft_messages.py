@@ -1,0 +1,77 @@
+"""Messages of a campaign that is not stored yet, with real rows of its audience."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from campaigns.audience.opening import ReadOptions, open_table
+from campaigns.audience.reader import RowBatch
+from campaigns.audience.row_check import row_check
+from campaigns.describe_database import describe_database
+from campaigns.planning.filling import fill
+from campaigns.planning.spec import CampaignSpec
+from campaigns.planning.template_set import load_templates
+from campaigns.preview.recipient import values_for
+from engine.core.campaign_template import CampaignTemplate
+from engine.core.rendering import RenderedMessage, render_message
+from engine.store.database import Pool
+
+SAMPLE_ROWS_MAX = 100  # as many as a person leafs through
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The first rows of an audience that have a cell for each column. `lines`: their numbers."""
+
+    columns: Sequence[str]
+    lines: Sequence[int]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class DraftMessage:
+    """What the person of a row would read. `row`: the line of the audience."""
+
+    row: int
+    phone: int
+    template: CampaignTemplate
+    message: RenderedMessage
+
+
+def read_sample(path: Path, options: ReadOptions) -> Sample:
+    """Errors as `open_table`."""
+    with open_table(path, options) as source:
+        table = source.table()
+        numbered = (row for batch in table.batches() for row in zip(batch.lines, batch.rows, strict=True))
+        rows = list(islice(numbered, SAMPLE_ROWS_MAX))
+    return Sample(tuple(table.header), [line for line, _ in rows], [list(cells) for _, cells in rows])
+
+
+async def draft_messages(pool: Pool, spec: CampaignSpec, sample: Sample) -> list[DraftMessage]:
+    """The messages of the good rows of a sample. Errors as `load_templates`, `fill` and `row_check`."""
+    async with pool.acquire() as connection:
+        database = await describe_database(connection)
+        templates = await load_templates(connection, spec, database=database)
+    filling = fill(spec, templates, sample.columns)
+    check = row_check(sample.columns, spec.audience_name, filling.rules)
+    checked = check.check(RowBatch(0, sample.lines, [list(cells) for cells in sample.rows]))
+    indexes = checked.template_indexes or [0] * len(checked.lines)
+    first = filling.templates[0]
+    return [
+        DraftMessage(line, phone, filling.templates[index], _message(filling.templates[index], first, values))
+        for line, phone, values, index in zip(
+            checked.lines, checked.phones, checked.variables, indexes, strict=False
+        )
+    ]
+
+
+def _message(template: CampaignTemplate, first: CampaignTemplate, stored: Sequence[str]) -> RenderedMessage:
+    return render_message(
+        template.definition.get("components") or (),
+        template.compiled().placeholders,
+        values_for(template, first, stored),
+        template.header_media,
+    )

@@ -1,0 +1,23 @@
+"""Acts on all recipients of a campaign that match a filter."""
+
+from campaigns.results.audit_pages import note_audit
+from campaigns.results.export import ExportFilter, matching_records
+from campaigns.suppression import SuppressionCounts, suppress_recipients
+from engine.store.database import Pool
+
+
+async def suppress_matching(
+    pool: Pool, campaign_id: int, wanted: ExportFilter, reason: str, *, actor: str
+) -> SuppressionCounts:
+    """Put them on the suppression list, page by page: to finish an interrupted call, repeat it.
+
+    UsageError for a reason that is empty or too long.
+    """
+    changed = unchanged = 0
+    async for page in matching_records(pool, campaign_id, wanted):
+        phones = [record["phone"] for record, _ in page if record["phone"] > 0]  # not the forgotten ones
+        async with pool.acquire() as connection:
+            counts = await suppress_recipients(connection, phones, reason)
+        changed, unchanged = changed + counts.changed, unchanged + counts.unchanged
+    await note_audit(pool, actor, "suppress", campaign_id, source="hand", phones=changed)
+    return SuppressionCounts(changed, unchanged)

@@ -1,0 +1,159 @@
+"""What recipients answered: of one campaign, or everything that came, the newest first."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import asyncpg
+
+from campaigns.results.breakdown import GROUP_TIMEOUT_S, range_groups
+from campaigns.results.export import phone_text
+from campaigns.results.reply_text import reply_text
+from engine.core.phone_aliases import phone_aliases
+from engine.errors import UsageError
+from engine.store.database import Pool
+from engine.store.queries import queries
+
+COLUMNS = ("phone", "sent_at", "type", "text", "quotes", "wamid", "phone_number_id")
+PAGE_MAX = 100
+LOOKED_AT_MAX = 200  # messages that one page of a campaign's answers looks at
+# A message that quotes nothing is an answer if its sender is a recipient. Looking for one takes 6 to 9 ms for
+# a million recipients of the database, so a page ends early rather than late.
+LOOK_S_MAX = 0.08
+_KEY = re.compile(r"(\d{1,18})\.(.{1,400})")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+async def reply_pages(pool: Pool, campaign_id: int) -> AsyncIterator[list[list[Any]]]:
+    """All answers to a campaign in the order of the audience: pages of values, one for each column."""
+    async for range_ids in range_groups(pool, campaign_id):
+        found = await pool.fetch(queries("replies")["of_ranges"], range_ids, timeout=GROUP_TIMEOUT_S)
+        yield [_values(dict(row)) for row in found]
+
+
+def _values(row: dict[str, Any]) -> list[Any]:
+    context = row["body"].get("context")
+    quotes = context.get("id") if isinstance(context, dict) else None
+    shown = {**row, "phone": phone_text(row["phone"]), "text": reply_text(row["body"]), "quotes": quotes}
+    return [shown[column] for column in COLUMNS]
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedReply:
+    """A message that a person wrote. `text`: empty for pictures and the like. `quotes_message`: it answers a
+    message by name; otherwise it came within a week after one.
+    """
+
+    sent_at: datetime
+    phone: str
+    type: str
+    text: str
+    phone_number_id: str | None
+    quotes_message: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyPage:
+    """`next`: what continues the list as `before`; None at its end. A page of one campaign may be short, or
+    empty, and still have a `next`.
+    """
+
+    replies: list[ReceivedReply]
+    next: str | None
+
+
+class _Key(NamedTuple):
+    """Where a page ends: the message's time and id."""
+
+    sent_at: datetime
+    wamid: str
+
+    @classmethod
+    def read(cls, text: str) -> _Key:
+        if (match := _KEY.fullmatch(text)) is None:
+            raise UsageError(f"{text!r} is not a key of a page", remedy="use the `next` of the page before")
+        return cls(_EPOCH + timedelta(microseconds=int(match[1])), match[2])
+
+    def __str__(self) -> str:
+        return f"{(self.sent_at - _EPOCH) // timedelta(microseconds=1)}.{self.wamid}"
+
+
+async def reply_page(pool: Pool, *, before: str | None = None, limit: int = PAGE_MAX) -> ReplyPage:
+    """The newest messages of everybody, older than the key `before`."""
+    limit = max(1, min(limit, PAGE_MAX))
+    rows = await _received(pool, None, before, limit)
+    return ReplyPage([_reply(row) for row in rows], _next(rows, limit))
+
+
+async def campaign_reply_page(
+    pool: Pool, campaign_id: int, *, before: str | None = None, limit: int = PAGE_MAX
+) -> ReplyPage:
+    """The newest answers to one campaign: what quotes its message, and what quotes nothing and came from a
+    recipient within a week after it.
+    """
+    limit = max(1, min(limit, PAGE_MAX))
+    rows = await _received(pool, campaign_id, before, LOOKED_AT_MAX)
+    quoting = await _quoting(pool, campaign_id, rows)
+    found: list[ReceivedReply] = []
+    began_s = time.monotonic()
+    for at, row in enumerate(rows):
+        is_answer = row["wamid"] in quoting or (
+            row["quotes"] is None and await _is_from_recipient(pool, campaign_id, row)
+        )
+        if is_answer:
+            found.append(_reply(row))
+        if len(found) == limit or time.monotonic() - began_s > LOOK_S_MAX:
+            is_end = at + 1 == len(rows) < LOOKED_AT_MAX
+            return ReplyPage(found, None if is_end else str(_Key(row["sent_at"], row["wamid"])))
+    return ReplyPage(found, _next(rows, LOOKED_AT_MAX))
+
+
+async def _received(
+    pool: Pool, campaign_id: int | None, before: str | None, limit: int
+) -> Sequence[asyncpg.Record]:
+    key = _Key.read(before) if before else (None, None)
+    if campaign_id is None:
+        return await pool.fetch(queries("replies")["received"], *key, limit)
+    return await pool.fetch(queries("replies")["received_since_start"], *key, limit, campaign_id)
+
+
+async def _quoting(pool: Pool, campaign_id: int, rows: Sequence[asyncpg.Record]) -> set[str]:
+    """Those of the messages that quote a message of the campaign."""
+    pairs = [(row["wamid"], row["quotes"]) for row in rows if row["quotes"] is not None]
+    found = await pool.fetch(
+        queries("replies")["quoting"],
+        campaign_id,
+        [wamid for wamid, _ in pairs],
+        [quoted for _, quoted in pairs],
+    )
+    return {row["wamid"] for row in found}
+
+
+async def _is_from_recipient(pool: Pool, campaign_id: int, row: asyncpg.Record) -> bool:
+    if not row["sender"].isdecimal():
+        return False  # a pseudonym
+    spellings = [int(alias) for alias in phone_aliases(row["sender"])]
+    asked = (campaign_id, spellings[0], spellings[-1], row["sent_at"])
+    async with pool.acquire() as connection, connection.transaction(readonly=True):
+        await connection.execute(queries("person")["look_by_filter"])
+        return bool(await connection.fetchval(queries("replies")["is_from_recipient"], *asked))
+
+
+def _reply(row: asyncpg.Record) -> ReceivedReply:
+    return ReceivedReply(
+        row["sent_at"],
+        row["sender"] if row["sender"].isdecimal() else f"forgotten{row['sender']}",
+        row["type"],
+        reply_text(row["body"]),
+        row["phone_number_id"],
+        row["quotes"] is not None,
+    )
+
+
+def _next(rows: Sequence[asyncpg.Record], limit: int) -> str | None:
+    return str(_Key(rows[-1]["sent_at"], rows[-1]["wamid"])) if len(rows) == limit else None

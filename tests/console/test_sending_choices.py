@@ -1,0 +1,115 @@
+"""The step "sending" with plain values: what a form becomes, what is shown again, and where an error belongs."""
+
+import pytest
+from multidict import MultiDict
+
+from campaigns.console.language import texts_of
+from campaigns.console.pages.sending_choices import (
+    DAYS,
+    SendingFields,
+    Wrong,
+    field_in,
+    sending_part,
+    wrong_of,
+)
+from campaigns.console.problems import Problem
+from campaigns.planning.schedule import read_window
+from engine.errors import UsageError
+
+FORM: dict[str, str] = {
+    "name": " spring ",
+    "clock": "Europe/Berlin",
+    "start_at": "2026-12-01T09:00",
+    "expires_at": "2026-07-01T20:00",
+    "window_from": "09:00",
+    "window_until": "20:00",
+    "quiet_from": "21:00",
+    "quiet_until": "08:00",
+    "cap_messages": "2",
+    "cap_days": "7",
+    "canary": "500",
+    "priority": "normal",
+    "on_unknown": "hold",
+}
+
+
+def form(**more: str) -> MultiDict[str]:
+    return MultiDict(
+        [*(FORM | more).items(), ("number", "1001"), ("number", "1002"), ("day", "mon"), ("day", "sat")]
+    )
+
+
+def test_a_form_becomes_options_and_is_shown_again() -> None:
+    part = sending_part(form())
+    assert (part["name"], part["number"], part["canary"], part["priority"], part["on_unknown"]) == (
+        "spring", ["1001", "1002"], "500", None, None,
+    )  # fmt: skip
+    assert (part["start_at"], part["expires_at"]) == (
+        "2026-12-01T09:00:00+01:00",
+        "2026-07-01T20:00:00+02:00",
+    )
+    assert (part["window"], part["quiet_hours"], part["cap"], part["days"]) == (
+        "09:00-20:00",
+        "21:00-08:00",
+        "2/7d",
+        "mon,sat",
+    )
+    shown = SendingFields(part)
+    assert (shown.local("start_at"), shown.local("expires_at")) == ("2026-12-01T09:00", "2026-07-01T20:00")
+    assert (shown.begin("window"), shown.end("quiet_hours"), shown.cap, shown.days) == (
+        "09:00",
+        "08:00",
+        ("2", "7"),
+        ["mon", "sat"],
+    )
+    assert part["time_zone"] == "Europe/Berlin" and not shown.by_recipient
+
+
+def test_an_empty_form_chooses_nothing() -> None:
+    part = {name: value for name, value in sending_part(MultiDict()).items() if value is not None}
+    assert part == {"number": [], "clock": "UTC", "time_zone": "UTC"}
+    assert SendingFields(part).days == DAYS and not SendingFields(part).uses_more
+
+
+def test_the_clock_of_the_recipient_is_a_time_zone() -> None:
+    part = sending_part(form(hours_of="recipient"))
+    assert part["time_zone"] == "recipient" and SendingFields(part).by_recipient
+    assert part["start_at"] == "2026-12-01T09:00:00+01:00"
+
+
+@pytest.mark.parametrize("text", ["tomorrow", "2026-13-01T09:00", "2026-12-01T09:00+05:00"])
+def test_a_time_that_no_browser_sends_is_kept_as_it_was_typed(text: str) -> None:
+    part = sending_part(form(start_at=text))
+    assert part["start_at"] == text
+    assert SendingFields(part).local("start_at") in (text, "2026-12-01T05:00")
+
+
+def test_half_a_window_is_shown_again_and_refused_at_its_field() -> None:
+    part = sending_part(form(window_until=""))
+    assert (SendingFields(part).begin("window"), SendingFields(part).end("window")) == ("09:00", "")
+    with pytest.raises(UsageError) as refused:
+        read_window(part["window"])
+    wrong = wrong_of(refused.value)
+    assert (wrong.field, wrong.step) == ("window", "sending")
+    assert (
+        wrong.words(texts_of("en").words)
+        == "“Send only between” '09:00-' cannot be read: write it as 09:00-20:00"
+    )
+
+
+@pytest.mark.parametrize(
+    ("what", "field", "step"),
+    [
+        ("--share 500 is not a percentage", "share", "sending"),
+        ("a campaign's name must have 1 to 200 characters", "name", "sending"),
+        ('the campaign "spring" exists with another file', "name", "sending"),
+        ("unknown phone number ID 9; known are 1001", "number", "sending"),
+        ("--param leaves out body {{2}}", "param", "message"),
+        ("--header-link 'x' is not an HTTPS URL", "header_link", "message"),
+        ("--region XX is not a country", "region", "list"),
+        ("there is nobody to send to", "", "sending"),
+    ],
+)
+def test_an_error_belongs_to_a_field_of_a_step(what: str, field: str, step: str) -> None:
+    wrong = Wrong(Problem(422, "wrong_input", what), field_in(what))
+    assert (wrong.field, wrong.step) == (field, step)

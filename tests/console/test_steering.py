@@ -1,0 +1,267 @@
+"""What can be done with a campaign, by page and interface: retry, settle, edit, clone, delete, export, suppress, replies."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from campaigns.audience.opening import open_table
+from campaigns.console.api.operations import PREFIX
+from campaigns.console.pages.changing import differences
+from campaigns.console.people import add_token, store_user
+from campaigns.console.roles import Role
+from campaigns.life.approval import StartRequest, Verdict, decide
+from engine.store.database import Pool
+from tests.console.conftest import BAD_CODE, NUMBER, PHONE, Caller, console
+
+SPRING = "/campaigns/spring"
+RETRY = "/campaigns/spring%2Fretry-1"
+
+
+async def actions(pool: Pool) -> list[str]:
+    return [
+        row["action"]
+        for row in await pool.fetch("SELECT action FROM audit WHERE action <> 'token-add' ORDER BY audit_id")
+    ]
+
+
+async def upload(manager: Caller, name: str, rows: str, **options: object) -> None:
+    """A draft from an uploaded list."""
+    spec = {
+        "name": name,
+        "template": "order",
+        "language": "en",
+        "number": [NUMBER],
+        "param": ["name", "order"],
+    }
+    data = aiohttp.FormData()
+    data.add_field("spec", json.dumps({**spec, **options}))
+    data.add_field("audience", f"phone,name,order\n{rows}", filename="people.csv")
+    reply = await manager.post(f"{PREFIX}/campaigns", data=data)
+    assert reply.status == 200, reply.text
+
+
+async def test_the_failed_are_retried_as_a_draft(manager: Caller, pool: Pool) -> None:
+    assert "131026" in (await manager.get(f"{SPRING}/retry?code={BAD_CODE}")).text
+    refused = await manager.post(f"{SPRING}/retry", data={"code": "77", "new_name": "again"})
+    assert refused.status == 422 and 'value="77"' in refused.text and 'value="again"' in refused.text
+    reply = await manager.post(f"{SPRING}/retry", data={"code": str(BAD_CODE)})
+    assert (reply.status, reply.headers["Location"]) == (303, RETRY)
+    found = await pool.fetchrow("SELECT state, recipients FROM campaigns WHERE name = 'spring/retry-1'")
+    assert found is not None and tuple(found) == ("draft", 1)
+    assert await actions(pool) == ["create"]
+
+
+@pytest.mark.parametrize(("action", "state"), [("assume-sent", "accepted"), ("resend", "deferred")])
+async def test_doubts_are_settled_as_a_person_decides(
+    manager: Caller, pool: Pool, action: str, state: str
+) -> None:
+    asked = await manager.get(f"{SPRING}/settle")
+    assert "the reply was lost" in asked.text
+    reply = await manager.post(f"{SPRING}/settle", data={"action": action})
+    assert reply.headers["Location"] == SPRING
+    counts = (await manager.get(f"{PREFIX}{SPRING}")).body["counts"]
+    assert (counts["unknown"], counts[state]) == (0, 1)
+    assert await actions(pool) == [action]
+
+
+async def test_a_draft_of_an_uploaded_list_can_change_everything(manager: Caller, pool: Pool) -> None:
+    """The file is not kept: what needs a new plan is planned with the stored recipients."""
+    await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n+{PHONE + 41},Bo,A2\n", window="09:00-20:00")
+    form = {
+        "window": "10:00-20:00",
+        "time_zone": "UTC",
+        "priority": "normal",
+        "on_unknown": "hold",
+        "number": NUMBER,
+    }
+    reply = await manager.post("/campaigns/autumn/edit", data=form)
+    assert reply.headers["Location"] == "/campaigns/autumn"
+    reply = await manager.post("/campaigns/autumn/edit", data={**form, "quiet_hours": "21:00-08:00"})
+    assert reply.status == 303, reply.text
+    stored = await pool.fetchrow("SELECT recipients, options FROM campaigns WHERE name = 'autumn'")
+    assert stored is not None and stored["recipients"] == 2
+    assert (stored["options"]["--window"], stored["options"]["--quiet-hours"]) == (
+        "10:00-20:00",
+        "21:00-08:00",
+    )
+    people = await pool.fetch(
+        "SELECT phone, variables FROM recipients WHERE phone >= $1 ORDER BY phone", PHONE + 40
+    )
+    assert [tuple(row) for row in people] == [(PHONE + 40, ["Ana", "A1"]), (PHONE + 41, ["Bo", "A2"])]
+    refused = await manager.post("/campaigns/autumn/edit", data={**form, "cap": "often"})
+    assert refused.status == 422 and 'value="often"' in refused.text
+
+
+async def test_a_running_campaign_offers_what_may_change(manager: Caller, pool: Pool) -> None:
+    await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n")
+    await manager.post(f"{PREFIX}/campaigns/autumn/start")
+    fields = set(
+        re.findall(r'(?:input|select) name="(\w+)"', (await manager.get("/campaigns/autumn/edit")).text)
+    )
+    assert fields == {
+        "expires_at",
+        "window",
+        "time_zone",
+        "max_failed",
+        "priority",
+        "share",
+        "pause_at_failed",
+    }
+
+
+async def test_a_campaign_is_cloned_for_people_in_one_state_and_deleted(manager: Caller, pool: Pool) -> None:
+    await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n+{PHONE + 41},Bo,A2\n")
+    reply = await manager.post("/campaigns/autumn/clone", data={"new_name": "winter", "state": "pending"})
+    assert reply.headers["Location"] == "/campaigns/winter"
+    assert await pool.fetchval("SELECT recipients FROM campaigns WHERE name = 'winter'") == 2
+    reply = await manager.post("/campaigns/winter/delete")
+    assert reply.headers["Location"] == "/campaigns"
+    assert await pool.fetchval("SELECT count(*) FROM campaigns WHERE name = 'winter'") == 0
+    refused = await manager.post("/campaigns/nothing/delete")
+    assert refused.status == 404
+
+
+async def test_nobody_names_files_of_the_server(manager: Caller) -> None:
+    await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n")
+    for key in ("audience", "header_file", "exclude", "audience_sql"):
+        reply = await manager("PATCH", f"{PREFIX}/campaigns/autumn", json={"changes": {key: "/etc/passwd"}})
+        assert reply.status == 422 and "on the server" in reply.body["detail"]
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx", "jsonl", "parquet"])
+async def test_an_export_has_every_form_and_only_whom_the_filter_admits(
+    manager: Caller, tmp_path: Path, form: str
+) -> None:
+    path = tmp_path / f"export.{form}"
+    async with (
+        aiohttp.ClientSession(headers=manager.headers) as session,
+        session.get(
+            f"{manager.url}{SPRING}/export?format={form}&state=failed&state=read&country=br"
+        ) as reply,
+    ):
+        path.write_bytes(await reply.read())
+    with open_table(path) as source:
+        table = source.table()
+        at = table.header.index("phone")
+        phones = [row[at] for batch in table.batches() for row in batch.rows]
+    assert phones == [str(PHONE), str(PHONE + 1)]
+
+
+async def test_all_who_match_are_suppressed(manager: Caller, pool: Pool) -> None:
+    asked = await manager.get(f"{SPRING}/suppress?state=failed")
+    assert "Recipients: 1." in asked.text
+    reply = await manager.post(f"{SPRING}/suppress?state=failed", data={"reason": "wrong numbers"})
+    assert reply.status == 303
+    rows = await pool.fetch("SELECT phone, reason FROM suppressions WHERE phone >= $1 ORDER BY phone", PHONE)
+    assert [tuple(row) for row in rows] == [(PHONE + 1, "wrong numbers")]
+    (detail,) = [
+        row["detail"] for row in await pool.fetch("SELECT detail FROM audit WHERE action = 'suppress'")
+    ]
+    assert detail == {"source": "hand", "phones": 1}
+    assert (await manager.post(f"{SPRING}/suppress", data={"reason": "all"})).status == 422
+
+
+async def test_replies_of_a_campaign_quote_it_or_come_from_its_recipients(
+    manager: Caller, pool: Pool
+) -> None:
+    now = datetime.now(UTC)
+    await pool.execute("UPDATE campaigns SET started_at = now() - interval '1 minute'")
+    await pool.execute("DELETE FROM incoming_messages")
+    for wamid, sender, quotes in (
+        ("quoting", PHONE + 500, "wamid.1"),
+        ("plain", PHONE, None),
+        ("other", PHONE + 501, "wamid.elsewhere"),
+        ("stranger", PHONE + 502, None),
+        ("unsent", PHONE + 9, None),
+    ):
+        body = {"text": {"body": wamid}, **({"context": {"id": quotes}} if quotes else {})}
+        await pool.execute(
+            "INSERT INTO incoming_messages (wamid, phone_number_id, sender, type, sent_at, body)"
+            " VALUES ($1, $2, $3, 'text', $4, $5)",
+            wamid, NUMBER, str(sender), now + timedelta(seconds=len(wamid)), body,
+        )  # fmt: skip
+    found, before, pages = [], "", 0
+    while before is not None and pages < 10:
+        page = (await manager.get(f"{PREFIX}{SPRING}/replies?limit=1&before={before}")).body
+        found += [each["text"] for each in page["replies"]]
+        before, pages = page["next"], pages + 1
+    assert found == ["quoting", "plain"]
+    everything = (await manager.get(f"{PREFIX}/replies")).body["replies"]
+    assert [each["text"] for each in everything] == ["stranger", "quoting", "unsent", "plain", "other"]
+
+
+def test_a_form_changes_only_what_differs() -> None:
+    stored = {"window": "09:00-20:00", "canary": 500, "cap": "2/7d"}
+    sent = {"window": "09:00-20:00", "canary": "600", "cap": "", "priority": "normal", "on_unknown": "resend"}
+    assert differences(stored, sent) == ({"canary": "600", "on_unknown": "resend"}, ["cap"])
+
+
+REQUEST = StartRequest("as it is", "ana", datetime(2030, 1, 1, tzinfo=UTC), None)
+APPROVED = StartRequest("as it is", "ana", datetime(2030, 1, 1, tzinfo=UTC), "bo")
+
+
+@pytest.mark.parametrize(
+    ("request_", "content", "name", "is_person", "verdict"),
+    [
+        (None, "as it is", "ana", True, Verdict.ASK),
+        (REQUEST, "as it is", "ana", True, Verdict.WAIT),
+        (REQUEST, "as it is", "bo", True, Verdict.APPROVE),
+        (REQUEST, "as it is", "token x", False, Verdict.WAIT),
+        (REQUEST, "another list", "bo", True, Verdict.ASK),
+        (APPROVED, "as it is", "ana", True, Verdict.RELEASE),
+        (APPROVED, "another list", "ana", True, Verdict.ASK),
+    ],
+)
+def test_a_start_needs_a_second_person(
+    request_: StartRequest | None, content: str, name: str, is_person: bool, verdict: Verdict
+) -> None:
+    assert decide(request_, content, name, is_person=is_person) is verdict
+
+
+async def test_nobody_starts_alone_where_two_are_needed(
+    pool: Pool, database_url: str, campaign: str, tmp_path: Path
+) -> None:
+    """Whoever asks cannot approve, by a resume neither; a change has to be asked for again."""
+    for name in ("ana", "bo"):
+        await store_user(pool, name, Role.SEND, None, actor="test")
+    given = {"console_user_header": "X-User", "console_proxies": "127.0.0.1", "console_approval": True}
+    async with console(pool, database_url, tmp_path, **given) as url:
+        program = Caller(url, await add_token(pool, "cron", Role.SEND, actor="test"))
+
+        async def act(name: str, action: str) -> str:
+            """Act on the page as this user; the campaign's state afterwards."""
+            caller = Caller(url)
+            caller.headers = {"X-User": name, "Origin": url}
+            shown = (await caller.get(SPRING)).text
+            csrf = re.findall(r'name="csrf" value="(\w+)"', shown)[0]
+            reply = await caller.post(f"{SPRING}/act/{action}", data={"csrf": csrf})
+            assert reply.status == 303, reply.text
+            return str(await pool.fetchval("SELECT state FROM campaigns"))
+
+        assert await act("ana", "start") == "draft"
+        reason = await pool.fetchrow("SELECT reason_code, reason FROM campaigns")
+        assert reason is not None and reason["reason_code"] == "start_approval_needed"
+        assert reason["reason"].startswith("ana asked")
+        assert await act("ana", "start") == "draft"
+        assert (await program.post(f"{PREFIX}{SPRING}/start")).body["changed"] is False
+        assert await act("ana", "pause") == "paused"
+        assert await act("ana", "resume") == "paused"
+        await pool.execute("UPDATE campaigns SET content_hash = 'changed'")
+        assert await act("bo", "resume") == "paused"  # it is another campaign now: bo asks
+        assert await act("ana", "resume") == "running"
+        assert await act("ana", "pause") == "paused"
+        assert await act("ana", "resume") == "running"
+    asked = [
+        row
+        for row in await pool.fetch("SELECT actor, action FROM audit ORDER BY audit_id")
+        if "-start" in row["action"]
+    ]
+    assert [tuple(row) for row in asked] == [
+        ("ana", "ask-start"),
+        ("bo", "ask-start"),
+        ("ana", "approve-start"),
+    ]
