@@ -71,7 +71,8 @@ async def test_no_view_reads_a_large_campaign(database_url: str, large: Planted,
         for view in views(examples):
             before = await rows_read(pool)
             reply = await caller.get(view.address)
-            assert reply.status in {200, 303}, (view.address, reply.text)
+            # Of a running campaign there is nothing to edit, for example: that is said with 422.
+            assert reply.status in {200, 303, 409, 422}, (view.address, reply.text)
             read[view.route] = await rows_read(pool) - before
     costly = {route: rows for route, rows in read.items() if rows > ROWS_MAX and not route.endswith(WHOLE)}
     assert list(costly.items()) == []
