@@ -5,24 +5,34 @@ then where senders find it, because the service forgets its copy after 30 days.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from aiohttp import BodyPartReader
 
+from campaigns.console.choices import read_choices
 from campaigns.console.problems import Refused
 from campaigns.console.uploads import Upload, write_part
 from campaigns.planning.spec import CampaignSpec
 from engine.core.media_limits import BYTES_MAX
 from engine.sending.header_file_uploads import sha256_of
 
-KEPT = "header-files"  # in the data directory; a file has the name of its content
+FILE = "file"  # the choice `header`: the uploaded file
+KEPT = "header-files"  # in the data directory; each content has a directory
+NAME_CHARACTERS_MAX = 60
+_UNUSUAL = re.compile(r"[^\w.-]+")
 _BESIDE = "header-file"
 
 
-def header_file_of(upload: Upload) -> Path | None:
+def stored_header_file(upload: Upload) -> Path | None:
     return next((upload.directory / _BESIDE).glob("*"), None)
+
+
+def chosen_header_file(upload: Upload) -> Path | None:
+    """The uploaded file, unless the header's media come from elsewhere."""
+    return stored_header_file(upload) if read_choices(upload).get("header") == FILE else None
 
 
 async def store_header_file(upload: Upload, part: BodyPartReader) -> None:
@@ -33,7 +43,7 @@ async def store_header_file(upload: Upload, part: BodyPartReader) -> None:
     directory = upload.directory / _BESIDE
     directory.mkdir(mode=0o700)
     try:
-        await write_part(part, directory / f"file{_suffix(part)}", max(BYTES_MAX.values()))
+        await write_part(part, directory / _plain(part.filename), max(BYTES_MAX.values()))
     except BaseException:
         drop_header_file(upload)
         raise
@@ -48,7 +58,7 @@ def with_kept_header_file(spec: CampaignSpec, home: Path) -> CampaignSpec:
     if spec.header is None or spec.header_column is not None:
         return spec
     file = spec.media_directory / spec.header[1:]
-    kept = home / KEPT / f"{sha256_of(file)}{file.suffix}"
+    kept = home / KEPT / sha256_of(file) / file.name
     kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not kept.exists():
         draft = kept.with_suffix(f"{kept.suffix}.{os.getpid()}.draft")
@@ -57,6 +67,9 @@ def with_kept_header_file(spec: CampaignSpec, home: Path) -> CampaignSpec:
     return replace(spec, header=f"={kept}", given={**spec.given, "header_file": str(kept)})
 
 
-def _suffix(part: BodyPartReader) -> str:
-    suffix = PurePath(part.filename or "").suffix.lower()
-    return suffix if suffix[1:].isalnum() and suffix.isascii() else ""
+def _plain(name: str) -> str:
+    """The end of a name that a browser gave, without what a path or a shell could take for more."""
+    return (
+        _UNUSUAL.sub("_", name.replace("\\", "/").rpartition("/")[2]).lstrip(".")[-NAME_CHARACTERS_MAX:]
+        or "file"
+    )

@@ -1,4 +1,4 @@
-"""The results of campaigns that somebody looks at: read in the background, and shared by all who look.
+"""Results and reasons of campaigns that somebody looks at: read in the background, shared by all who look.
 
 Each recipient is read, so a large campaign takes minutes. Nobody waits for that: a page shows the results of
 before, and when they were read.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -17,9 +18,11 @@ from typing import Generic, TypeVar
 import structlog
 from aiohttp import web
 
-from campaigns.results.report import Report, campaign_report
+from campaigns.results.report import CampaignReasons, campaign_reasons
 from campaigns.results.results import CampaignResults, campaign_results
 from engine.store.database import LOST_CONNECTION, Pool
+
+T = TypeVar("T")
 
 KEPT_MAX = 50  # campaigns; the one that was not looked at for longest goes
 FRESH_S = 2.0
@@ -31,7 +34,6 @@ SOON_S = 0.08  # how long a page waits for a reading: nearly all campaigns take 
 log = structlog.get_logger(__name__)
 
 
-T = TypeVar("T")
 Note = Callable[[int], None]
 
 
@@ -45,7 +47,7 @@ class Reading(Generic[T]):
     task: asyncio.Task[None] | None = None
 
 
-class _Readings(Generic[T]):
+class Readings(ABC, Generic[T]):
     """By campaign id. Readings of several campaigns take turns."""
 
     def __init__(self, pool: Pool) -> None:
@@ -53,8 +55,8 @@ class _Readings(Generic[T]):
         self._turn = asyncio.Lock()
         self._readings: OrderedDict[int, Reading[T]] = OrderedDict()
 
-    async def results(self, campaign_id: int, note: Note) -> T:
-        raise NotImplementedError
+    @abstractmethod
+    async def _results(self, campaign_id: int, note: Note) -> T: ...
 
     async def look(self, campaign_id: int) -> Reading[T]:
         """What is known now; begins a reading if it is due, and waits for it for a moment."""
@@ -79,7 +81,7 @@ class _Readings(Generic[T]):
 
         began_s = time.monotonic()
         try:
-            reading.results = await self.results(campaign_id, note)
+            reading.results = await self._results(campaign_id, note)
         except LOST_CONNECTION as problem:
             log.warning("results_not_read", campaign_id=campaign_id, problem=type(problem).__name__)
         except Exception:
@@ -99,33 +101,33 @@ class _Readings(Generic[T]):
                 await task
 
 
-class ResultReadings(_Readings[CampaignResults]):
+class ResultReadings(Readings[CampaignResults]):
     """A turn is a hundred ranges."""
 
-    async def results(self, campaign_id: int, note: Note) -> CampaignResults:
+    async def _results(self, campaign_id: int, note: Note) -> CampaignResults:
         return await campaign_results(self._pool, campaign_id, turn=self._turn, note=note)
 
 
-class ReportReadings(_Readings[Report]):
-    """Reports with their reasons: each recipient with a reason is read."""
+class ReasonReadings(Readings[CampaignReasons]):
+    """A turn is a campaign: 20 µs for each recipient who has a reason."""
 
-    async def results(self, campaign_id: int, _: Note) -> Report:
+    async def _results(self, campaign_id: int, note: Note) -> CampaignReasons:  # noqa: ARG002
         async with self._turn:
-            return await campaign_report(self._pool, campaign_id)
+            return await campaign_reasons(self._pool, campaign_id)
 
 
 READINGS: web.AppKey[ResultReadings] = web.AppKey("readings", ResultReadings)
-REPORTS: web.AppKey[ReportReadings] = web.AppKey("reports", ReportReadings)
+REASONS: web.AppKey[ReasonReadings] = web.AppKey("reasons", ReasonReadings)
 
 
 def keep_readings(app: web.Application, pool: Pool) -> None:
     """The readings of a server, which end with it."""
-    results = app[READINGS] = ResultReadings(pool)
-    reports = app[REPORTS] = ReportReadings(pool)
+    readings, reasons = ResultReadings(pool), ReasonReadings(pool)
+    app[READINGS], app[REASONS] = readings, reasons
 
     async def close(_: web.Application) -> AsyncIterator[None]:
         yield
-        await results.close()
-        await reports.close()
+        await readings.close()
+        await reasons.close()
 
     app.cleanup_ctx.append(close)

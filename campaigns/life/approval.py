@@ -90,7 +90,7 @@ async def release_by_two(
 
 async def _ask(connection: Connection, campaign: Campaign, content_hash: str, actor: str) -> None:
     await connection.execute(
-        queries("campaign_control")["ask_start"], campaign.campaign_id, content_hash, actor
+        queries("console_people")["ask_start"], campaign.campaign_id, content_hash, actor
     )
     reason = f"{actor} asked to start it; it waits for approval by another person"
     code = ReasonCode.START_APPROVAL_NEEDED
@@ -99,7 +99,7 @@ async def _ask(connection: Connection, campaign: Campaign, content_hash: str, ac
 
 
 async def _approve(connection: Connection, campaign: Campaign, actor: str) -> None:
-    await connection.execute(queries("campaign_control")["approve_start"], campaign.campaign_id, actor)
+    await connection.execute(queries("console_people")["approve_start"], campaign.campaign_id, actor)
     await set_reason(connection, campaign.campaign_id, CampaignState.DRAFT, "", None)
     await note_audit(connection, actor, "approve-start", campaign.campaign_id)
 
@@ -109,11 +109,11 @@ def _needs_approval(row: asyncpg.Record) -> bool:
 
 
 async def _row(database: Pool | Connection, campaign_id: int) -> asyncpg.Record:
-    row = await database.fetchrow(queries("campaign_control")["released_before"], campaign_id)
+    row = await database.fetchrow(queries("console_people")["released_before"], campaign_id)
     assert row is not None, "a campaign's row is never deleted once it is planned"
     return row
 
 
 async def _request(database: Pool | Connection, campaign_id: int) -> StartRequest | None:
-    row = await database.fetchrow(queries("campaign_control")["start_request"], campaign_id)
+    row = await database.fetchrow(queries("console_people")["start_request"], campaign_id)
     return None if row is None else StartRequest(**dict(row))

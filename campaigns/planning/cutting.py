@@ -35,20 +35,35 @@ class Cutting:
             else sorted(zones for zones, opens in self._ever_opens.items() if opens)
         )
 
+    @property
+    def canary_below(self) -> int:
+        """The ranges of the canary have smaller ordinals than this, all others have not."""
+        return self.plan.canary_ranges if self.hours is None else sum(self.plan.canaries)
+
     def cut(
         self,
         range_ids: Sequence[int],
         sizes: Sequence[int],
+        canary: int,
         new_id: Callable[[], int],
         left_out: Sequence[int],
         suppressed: Sequence[int],
     ) -> RangeCut | ZonedCut:
         """The cut of one chunk: into `range_ids` of these sizes, or into ranges that `new_id` names when
-        they are needed.
+        they are needed. `canary`: how many of its recipients, the first ones, are of the canary.
         """
         if self.hours is None:
             return RangeCut(range_ids, sizes, left_out, suppressed)
-        return ZonedCut(new_id, self.plan.size, left_out, suppressed, self._zones_of, self._opens)
+        return ZonedCut(
+            new_id,
+            self.plan.size,
+            left_out,
+            suppressed,
+            self._zones_of,
+            self._opens,
+            canary,
+            self.plan.canary_size,
+        )
 
     def _opens(self, zones: str) -> bool:
         opens = self._ever_opens.get(zones)

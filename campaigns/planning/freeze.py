@@ -30,13 +30,15 @@ _RANDOM_BITS = 47
 @dataclass(frozen=True, slots=True)
 class _Job:
     """A chunk, the ids and sizes of its ranges, and the ordinal of the first range. No ids: `new_id` makes
-    them.
+    them, and the ranges of the chunk's part of the canary begin at an ordinal of their own.
     """
 
     chunk: Chunk
     range_ids: list[int]
     sizes: list[int]
     ordinal: int
+    canary: int
+    canary_ordinal: int
     new_id: Callable[[], int]
 
 
@@ -82,19 +84,27 @@ class _Freezing:
             await close(writer)
 
     async def _write_chunk(self, writer: Connection, job: _Job) -> FrozenCounts:
-        sql = queries("plan")
-        if await writer.fetchval(sql["hold_unplanned"], self.campaign_id) is None:
+        if await writer.fetchval(queries("plan")["hold_unplanned"], self.campaign_id) is None:
             raise RuntimeError(f"campaign {self.campaign_id} was removed while it was planned")
-        cut = self.cutting.cut(job.range_ids, job.sizes, job.new_id, *await self._lines(job.chunk))
+        lines = await self._lines(job.chunk)
+        cut = self.cutting.cut(job.range_ids, job.sizes, job.canary, job.new_id, *lines)
         async with aclosing(self._copy_text(job.chunk, cut)) as rows:
             await copy_text(writer, "recipients", rows, COLUMNS)
-        zones = cut.zones if isinstance(cut, ZonedCut) else {}
+        if isinstance(cut, RangeCut):
+            return await self._freeze_ranges(writer, job.range_ids, job.ordinal, [])
+        canary = await self._freeze_ranges(
+            writer, list(cut.canary_zones), job.canary_ordinal, list(cut.canary_zones.values())
+        )
+        rest = await self._freeze_ranges(writer, list(cut.zones), job.ordinal, list(cut.zones.values()))
+        return FrozenCounts(*map(sum, zip(canary, rest, strict=True)))
+
+    async def _freeze_ranges(
+        self, writer: Connection, range_ids: list[int], ordinal: int, zones: list[str | None]
+    ) -> FrozenCounts:
+        if not range_ids:
+            return FrozenCounts(0, 0, 0)
         row = await writer.fetchrow(
-            sql["freeze_ranges"],
-            self.campaign_id,
-            list(zones) or job.range_ids,
-            job.ordinal,
-            list(zones.values()),
+            queries("plan")["freeze_ranges"], self.campaign_id, range_ids, ordinal, zones
         )
         assert row is not None
         return FrozenCounts(**dict(row))
@@ -144,9 +154,12 @@ def _jobs(staged: Staged, cutting: Cutting, first_id: int) -> Iterator[_Job]:
     def new_id() -> int:
         return first_id + secrets.randbits(_RANDOM_BITS)
 
-    ordinal = 0
-    for chunk, sizes in zip(staged.chunks, cutting.plan.sizes, strict=True):
+    is_zoned, canary_ordinal = cutting.hours is not None, 0
+    # With zones nobody knows yet how many ranges there are: each recipient could have one.
+    ordinal = cutting.canary_below if is_zoned else 0
+    for chunk, sizes, canary in zip(staged.chunks, cutting.plan.sizes, cutting.plan.canaries, strict=True):
         if chunk.recipients:
-            ids = [new_id() for _ in sizes] if cutting.hours is None else []
-            yield _Job(chunk, ids, sizes, ordinal, new_id)
-            ordinal += len(sizes) if cutting.hours is None else chunk.recipients
+            ids = [] if is_zoned else [new_id() for _ in sizes]
+            yield _Job(chunk, ids, sizes, ordinal, canary, canary_ordinal, new_id)
+            ordinal += chunk.recipients if is_zoned else len(sizes)
+            canary_ordinal += canary

@@ -211,7 +211,7 @@ class Planning:
         await self.connection.execute(queries("guards")["set_zones"], campaign_id, cutting.zones)
         if self.spec.retry_of is not None:
             await self.connection.execute(queries("plan")["link_retry"], campaign_id, self.spec.retry_of)
-        await self._insert_canary(campaign_id, counts.recipients, ranges.canary_ranges)
+        await self._insert_canary(campaign_id, counts.recipients, cutting.canary_below)
         await self.connection.execute(
             queries("plan")["finish_plan"],
             campaign_id,
@@ -222,14 +222,14 @@ class Planning:
         )
         return campaign_id, counts
 
-    async def _insert_canary(self, campaign_id: int, recipients: int, ranges: int) -> None:
+    async def _insert_canary(self, campaign_id: int, recipients: int, below: int) -> None:
         if (canary := self.spec.order.canary) is None:
             return
         await self.connection.execute(
             queries("plan")["insert_canary"],
             campaign_id,
             min(canary.recipients, recipients),
-            ranges,
+            below,
             canary.max_failed,
             canary.needs_approval,
             canary.minutes * 60,

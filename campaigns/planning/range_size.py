@@ -1,7 +1,7 @@
 """How many recipients each range holds, from the campaign's size, its numbers' limits and its canary."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 
 # A number claims one range at a time. A thousand recipients are 12 s of work at 80/s and one second at
@@ -28,26 +28,30 @@ def range_size(recipients: int, limits_per_s: Sequence[float]) -> int:
 @dataclass(frozen=True, slots=True)
 class RangePlan:
     """`size`: of a full range. `sizes`: how many recipients each range takes, by chunk. `canary_ranges`: how
-    many ranges, the first ones, hold the canary.
+    many ranges, the first ones, hold the canary. `canary_size`: of a full one of them. `canaries`: the
+    canary's recipients by chunk, the first of each.
     """
 
     size: int
     sizes: list[list[int]]
     canary_ranges: int = 0
+    canary_size: int = 0
+    canaries: list[int] = field(default_factory=list)
 
 
 def plan_ranges(chunks: Sequence[int], size: int, canary: int = 0, numbers: int = 1) -> RangePlan:
     """Ranges for chunks of so many recipients. The first `canary` recipients get ranges of their own, as many
     as there are `numbers`, so that each number sends a part.
     """
-    canary_size, canary_ranges, sizes = min(size, ceil(canary / numbers)), 0, []
+    canary_size, canary_ranges, sizes, heads = min(size, ceil(canary / numbers)), 0, [], []
     for recipients in chunks:
         head = min(canary, recipients)
         canary -= head
+        heads.append(head)
         of_canary = _cut(head, canary_size)
         canary_ranges += len(of_canary)
         sizes.append([*of_canary, *_cut(recipients - head, size)])
-    return RangePlan(size, sizes, canary_ranges)
+    return RangePlan(size, sizes, canary_ranges, canary_size, heads)
 
 
 def _cut(recipients: int, size: int) -> list[int]:

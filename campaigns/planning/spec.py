@@ -163,14 +163,7 @@ class CampaignSpec:
 
     def checked_guards(self) -> Guards:
         """Check the options of guards; UsageError names the one that is wrong."""
-        guards = self.guards.checked(self.checked_schedule())
-        if self.order.canary is not None and guards.recipient_hours is not None:
-            raise UsageError(
-                "--canary cannot be combined with hours in the recipient's time zone: all of its recipients"
-                " may be asleep",
-                remedy="leave out --canary, or give --window with a --time-zone of yours",
-            )
-        return guards
+        return self.guards.checked(self.checked_schedule())
 
     def _check_link(self) -> None:
         link = None if self.header_media is None else self.header_media.link

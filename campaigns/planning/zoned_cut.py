@@ -25,7 +25,8 @@ class _OpenRange:
 
 class ZonedCut:
     """Divides one chunk. `zones`: the zones of each range that got recipients, by its id; None: all of its
-    recipients are skipped.
+    recipients are skipped. `canary_zones`: of the ranges that hold the first `canary` recipients and nobody
+    else.
 
     `new_id`: makes the id of a range. `ever_opens`: whether zones, as one text, ever allow sending.
     """
@@ -38,8 +39,13 @@ class ZonedCut:
         suppressed: Sequence[int],
         zones_of: RecipientZones,
         ever_opens: Callable[[str], bool],
+        canary: int = 0,
+        canary_size: int = 0,
     ) -> None:
         self.zones: dict[int, str | None] = {}
+        self.canary_zones: dict[int, str | None] = {}
+        self._canary = canary  # recipients of it that are still to come
+        self._canary_size = canary_size
         self._new_id = new_id
         self._range_size = range_size
         self._left_out = left_out
@@ -47,6 +53,7 @@ class ZonedCut:
         self._zones_of = zones_of.of
         self._ever_opens = ever_opens
         self._open: dict[str | None, _OpenRange] = {}
+        self._open_canary: dict[str | None, _OpenRange] = {}
 
     def recipients(self, staged: bytes) -> bytes:
         """The next batch of the chunk as rows of `COLUMNS`; empty if all of it are left out."""
@@ -58,11 +65,24 @@ class ZonedCut:
         zones = self._zones_of(phone.decode())
         if zones is None or not self._ever_opens(zones):
             zones = None
-        into = self._open.get(zones)
-        if into is None or into.recipients == self._range_size:
-            into = self._open[zones] = _OpenRange(self._new_id())
-            self.zones[into.range_id] = zones
+        into = self._range(zones)
         into.recipients += 1
         suppressed = int(line) in self._suppressed
         reason = b"suppressed" if suppressed else NO_HOURS if zones is None else b"\\N"
         return b"%d\t%d\t%b\t%b\n" % (into.range_id, into.recipients, reason, row)
+
+    def _range(self, zones: str | None) -> _OpenRange:
+        """The range of the next recipient."""
+        if not self._canary:
+            return self._with_space(self._open, self.zones, self._range_size, zones)
+        self._canary -= 1
+        return self._with_space(self._open_canary, self.canary_zones, self._canary_size, zones)
+
+    def _with_space(
+        self, opened: dict[str | None, _OpenRange], made: dict[int, str | None], size: int, zones: str | None
+    ) -> _OpenRange:
+        found = opened.get(zones)
+        if found is None or found.recipients == size:
+            found = opened[zones] = _OpenRange(self._new_id())
+            made[found.range_id] = zones
+        return found

@@ -99,12 +99,19 @@ async def _listen_later(address: MetricsAddress, server: Server[_Application]) -
         listener.close()
 
 
+def is_foreign_address(error: OSError) -> bool:
+    """Whether a process could not listen because the address is no address of this machine. Newer versions of
+    asyncio give no number then.
+    """
+    return isinstance(error, socket.gaierror) or error.errno in (errno.EADDRNOTAVAIL, None)
+
+
 def _cannot_listen(address: MetricsAddress, error: OSError) -> ConfigurationError:
     where = f"metrics on {address.host}:{address.port}"
     if error.errno == errno.EACCES:
         remedy = "choose a --metrics-port above 1023"
         return ConfigurationError(f"port {address.port} needs a privilege", where=where, remedy=remedy)
-    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+    if is_foreign_address(error):
         remedy = "choose another --metrics-host"
         return ConfigurationError(
             f"{address.host} is not an address of this machine", where=where, remedy=remedy

@@ -8,7 +8,6 @@ kept.
 import asyncio
 import errno
 import hmac
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from pydantic import SecretStr
 from engine.errors import ConfigurationError
 from engine.process.answers import Answer, encode
 from engine.process.memory import rare_collections
+from engine.process.probe_server import is_foreign_address
 from engine.process.probes import Probes
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics
@@ -174,6 +174,6 @@ def _cannot_listen(host: str, port: int, error: OSError) -> ConfigurationError:
         return ConfigurationError(
             f"port {port} needs a privilege", where=where, remedy="choose one above 1023"
         )
-    if isinstance(error, socket.gaierror):
+    if is_foreign_address(error):
         return ConfigurationError(f"{host} is not an address of this machine", where=where)
     return ConfigurationError(f"cannot listen: {error.strerror or error}", where=where)

@@ -7,6 +7,7 @@ import pytest
 
 from campaigns.planning.create import create_campaign
 from campaigns.planning.guards import GuardOptions, read_days
+from campaigns.planning.order_options import CanaryOptions, OrderOptions
 from campaigns.planning.spec import CampaignSpec
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Pool
@@ -41,6 +42,24 @@ async def ranges(pool: Pool) -> dict[str | None, list[str]]:
     )
     assert all(row["seqs"] == list(range(1, len(row["seqs"]) + 1)) for row in rows)
     return {row["time_zones"]: row["phones"] for row in rows}
+
+
+@pytest.mark.parametrize("wanted", [3, 100])
+async def test_a_canary_is_the_first_recipients_whatever_their_zones(
+    ready: str, pool: Pool, spec: CampaignSpec, people: Path, wanted: int
+) -> None:
+    asked = spec_of(spec, people, quiet_hours="20:00-09:00")
+    await create_campaign(ready, replace(asked, order=OrderOptions(canary=CanaryOptions(wanted))))
+    canary = await pool.fetch(
+        "SELECT line FROM recipients JOIN ranges USING (range_id) JOIN canaries USING (campaign_id)"
+        " WHERE ordinal < canaries.ranges ORDER BY line"
+    )
+    first = min(wanted, 7)
+    assert [row["line"] for row in canary] == list(range(2, 2 + first))
+    assert await pool.fetchval("SELECT recipients FROM canaries") == first
+    kinds = "SELECT count(DISTINCT time_zones) FROM recipients JOIN ranges USING (range_id) GROUP BY range_id"
+    assert {row["count"] for row in await pool.fetch(kinds)} <= {0, 1}
+    await assert_range_counters_equal_a_recount(pool)
 
 
 async def test_a_range_has_one_set_of_time_zones(

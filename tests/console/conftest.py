@@ -13,8 +13,8 @@ import pytest
 from campaigns.console.people import add_token
 from campaigns.console.roles import Role
 from campaigns.console.server import running_console
+from campaigns.manifest.campaign import campaign_spec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
 from engine.process.settings import Settings
 from engine.store.database import Pool
 
@@ -84,7 +84,14 @@ async def campaign(pool: Pool, database_url: str, tmp_path: Path) -> str:
     audience.write_text("phone,name,order\n" + PEOPLE, "utf-8")
     await create_campaign(
         database_url,
-        CampaignSpec("spring", "order", "en", audience, (NUMBER, OTHER_NUMBER), params=("name", "order")),
+        campaign_spec(
+            name="spring",
+            template="order",
+            language="en",
+            audience=audience,
+            number=[NUMBER, OTHER_NUMBER],
+            param=["name", "order"],
+        ),
     )
     await _happen(pool)
     return "spring"

@@ -14,12 +14,11 @@ import pytest
 from benchmarks.viewing.places import views
 from benchmarks.viewing.seed import Planted, fill
 from benchmarks.viewing.upload import upload
-from campaigns.console import result_readings, streams
+from campaigns.console import streams
 from campaigns.console.live import PERIOD_S, SharedReadings
 from campaigns.console.people import add_token, remove_token
 from campaigns.console.request_limits import TOKEN_FAILURES
 from campaigns.console.roles import Role
-from campaigns.results.report import Report
 from engine.store.database import Connection, Pool, open_pool
 from engine.store.queries import queries
 from tests.console.conftest import Caller, console
@@ -76,26 +75,6 @@ async def test_no_view_reads_a_large_campaign(database_url: str, large: Planted,
             read[view.route] = await rows_read(pool) - before
     costly = {route: rows for route, rows in read.items() if rows > ROWS_MAX and not route.endswith(WHOLE)}
     assert list(costly.items()) == []
-
-
-async def test_nobody_waits_for_the_reasons_of_a_large_campaign(
-    manager: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    released = asyncio.Event()
-    read = result_readings.campaign_report
-
-    async def wait(pool: Pool, campaign_id: int) -> Report:
-        await released.wait()
-        return await read(pool, campaign_id)
-
-    monkeypatch.setattr(result_readings, "campaign_report", wait)
-    early = await manager.get("/campaigns/spring/reasons")
-    assert "are being counted" in early.text and "Refresh" in early.headers
-    released.set()
-    async with asyncio.timeout(60):
-        while "Refresh" in (late := await manager.get("/campaigns/spring/reasons")).headers:
-            await asyncio.sleep(0.01)
-    assert "131026" in late.text
 
 
 async def test_many_who_come_at_once_with_a_right_token_are_let_in(manager: Caller) -> None:

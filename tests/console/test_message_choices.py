@@ -8,6 +8,7 @@ from multidict import MultiDict
 
 from campaigns.account.templates import StoredTemplate
 from campaigns.audience.glimpse import Glimpse
+from campaigns.console.api.create_request import request_of
 from campaigns.console.pages.message_choices import (
     chosen_slots,
     comparable,
@@ -95,16 +96,15 @@ def test_only_approved_templates_are_offered() -> None:
     assert languages_of(TEMPLATES, "plain") == ["en", "de"]
 
 
-@pytest.mark.parametrize("kind", ["link", "column", "id", "file"])
-def test_a_header_has_one_source(kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "used"),
+    [("link", {"header_link"}), ("column", {"header_column"}), ("id", {"header_media_id"}), ("file", set())],
+)
+def test_a_header_has_one_source_and_the_others_are_kept(kind: str, used: set[str]) -> None:
     form = fields(
         header=kind, header_link="https://x.example/a.png", header_column="order", header_media_id="7"
     )
-    part = message_part([], {}, form)
-    given = {name for name in ("header_link", "header_column", "header_media_id") if part[name] is not None}
-    assert (
-        given
-        == {"link": {"header_link"}, "column": {"header_column"}, "id": {"header_media_id"}, "file": set()}[
-            kind
-        ]
-    )
+    part = message_part([], {"language": "en"}, form)
+    assert {"header_link", "header_column", "header_media_id"} <= part.keys()
+    given = request_of(part, name="a", number=["1"], template="picture").values()
+    assert {key for key in given if key.startswith("header")} == used

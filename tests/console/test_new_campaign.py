@@ -14,9 +14,10 @@ import pytest
 from campaigns.console import jobs
 from campaigns.console.api import upload_planning
 from campaigns.console.pages import launch, new_sending
+from campaigns.console.people import store_user
 from campaigns.console.roles import Role
 from engine.store.database import Pool
-from tests.console.conftest import NUMBER, PHONE, Caller
+from tests.console.conftest import NUMBER, PHONE, Caller, console
 
 LIST = f"phone,name,order,lang\n+{PHONE + 70},Bo,B1,en\n+{PHONE + 71},Cy,B2,de\nnonsense,Di,B3,en\n"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
@@ -200,7 +201,7 @@ async def test_a_picture_is_uploaded_shown_and_outlives_the_list(
     monkeypatch.setattr(upload_planning, "uploads_with", lambda _: service)
     await sender.post(f"{path}/sending", data=SENDING)
     kept = Path(await pool.fetchval("SELECT path FROM campaign_files"))
-    assert kept.parent == tmp_path / "header-files"
+    assert kept.name == "spring.png" and kept.is_relative_to(tmp_path / "header-files")
     assert sent == [(NUMBER, PNG, "image/png")] and content_of(kept) == PNG
     assert not any((tmp_path / "uploads").iterdir())
 
@@ -294,3 +295,27 @@ async def test_a_plan_that_takes_long_holds_no_page_up(
     go_on.set()
     monkeypatch.setattr(launch, "WAIT_S", 60.0)
     assert "are being computed" not in await text_of(sender, "/campaigns/spring/launch")
+
+
+async def test_a_start_that_needs_two_is_asked_for_and_approved_where_it_is_launched(
+    pool: Pool, database_url: str, campaign: str, tmp_path: Path
+) -> None:
+    for name in ("ana", "bo"):
+        await store_user(pool, name, Role.SEND, None, actor="test")
+    given = {"console_user_header": "X-User", "console_proxies": "127.0.0.1", "console_approval": True}
+    async with console(pool, database_url, tmp_path, **given) as url:
+
+        async def launched(name: str) -> str:
+            """Launch it as this user; the page before."""
+            caller = Caller(url)
+            caller.headers = {"X-User": name, "Origin": url}
+            shown = (await caller.get("/campaigns/spring/launch")).text
+            csrf = re.findall(r'name="csrf" value="(\w+)"', shown)[0]
+            assert (await caller.post("/campaigns/spring/launch", data={"csrf": csrf})).status == 303
+            return shown
+
+        assert "Ask for the start" in await launched("ana")
+        assert "Another person must start it." in await launched("ana")
+        assert await pool.fetchval("SELECT state FROM campaigns") == "draft"
+        assert "ana asked for the start" in await launched("bo")
+        assert await pool.fetchval("SELECT state FROM campaigns") == "running"

@@ -9,11 +9,17 @@ import aiohttp
 import pytest
 
 from campaigns.audience.opening import open_table
+from campaigns.console import result_readings
 from campaigns.console.api.operations import PREFIX
+from campaigns.console.choices import read_choices
 from campaigns.console.pages.changing import differences
 from campaigns.console.people import add_token, store_user
 from campaigns.console.roles import Role
+from campaigns.console.settings import console_settings
+from campaigns.console.uploads import find_upload
 from campaigns.life.approval import StartRequest, Verdict, decide
+from campaigns.results.report import CampaignReasons
+from engine.process.settings import Settings
 from engine.store.database import Pool
 from tests.console.conftest import BAD_CODE, NUMBER, PHONE, Caller, console
 
@@ -45,7 +51,8 @@ async def upload(manager: Caller, name: str, rows: str, **options: object) -> No
 
 
 async def test_the_failed_are_retried_as_a_draft(manager: Caller, pool: Pool) -> None:
-    assert "131026" in (await manager.get(f"{SPRING}/retry?code={BAD_CODE}")).text
+    asked = await manager.get(f"{SPRING}/retry?code={BAD_CODE}")
+    assert asked.status == 200 and f'value="{BAD_CODE}"' in asked.text
     refused = await manager.post(f"{SPRING}/retry", data={"code": "77", "new_name": "again"})
     assert refused.status == 422 and 'value="77"' in refused.text and 'value="again"' in refused.text
     reply = await manager.post(f"{SPRING}/retry", data={"code": str(BAD_CODE)})
@@ -123,6 +130,42 @@ async def test_a_campaign_is_cloned_for_people_in_one_state_and_deleted(manager:
     assert await pool.fetchval("SELECT count(*) FROM campaigns WHERE name = 'winter'") == 0
     refused = await manager.post("/campaigns/nothing/delete")
     assert refused.status == 404
+
+
+async def test_another_list_begins_with_the_options_of_a_campaign(manager: Caller, tmp_path: Path) -> None:
+    await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n", window="09:00-20:00", default=["name=you"])
+    data = aiohttp.FormData()
+    data.add_field("audience", f"phone,name,order\n+{PHONE + 41},Bo,A2\n", filename="others.csv")
+    reply = await manager.post("/new?like=autumn", data=data)
+    stored = find_upload(
+        console_settings(Settings(home=tmp_path)), reply.headers["Location"].rpartition("/")[2]
+    )
+    assert stored is not None
+    assert read_choices(stored) == {
+        "template": "order",
+        "language": "en",
+        "number": [NUMBER],
+        "param": ["name", "order"],
+        "window": "09:00-20:00",
+        "default": {"name": "you"},
+    }
+
+
+async def test_reasons_are_read_once_for_all_who_look(
+    manager: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, readings = result_readings.campaign_reasons, []
+
+    async def note(pool: Pool, campaign_id: int) -> CampaignReasons:
+        readings.append(campaign_id)
+        return await read(pool, campaign_id)
+
+    monkeypatch.setattr(result_readings, "campaign_reasons", note)
+    monkeypatch.setattr(result_readings, "SOON_S", 60.0)
+    monkeypatch.setattr(result_readings, "FRESH_S", 60.0)
+    pages = [(await manager.get(f"{SPRING}/reasons")).text for _ in range(3)]
+    assert all(f"{SPRING}/retry?code={BAD_CODE}" in page for page in pages)
+    assert len(readings) == 1
 
 
 async def test_nobody_names_files_of_the_server(manager: Caller) -> None:

@@ -25,19 +25,23 @@ ROWS = [
 ]
 CREATE = ("campaign", "create", "--template", "order_shipped", "--language", "en_US", "--number", NUMBER)
 PARAMS = ("--param", "first_name", "--param", "order")
-DATABASE = "postgresql://reader:secret@db.example/shop"  # as the pages name it
+# As the pages name them.
+DATABASE = "postgresql://reader:secret@db.example/shop"
+SERVICE = "https://service.example"
+SECRETS = "/run/secrets"
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
     """What a reader has before the page. `drafts`: the names of campaigns for the people of customers.csv,
-    of which `sent` are sent. `emulator`: further options. `exit_codes`: see `Reader`.
+    of which `sent` are sent. `emulator`: further options. `replaced`, `exit_codes`: see `Reader`.
     """
 
     drafts: tuple[str, ...] = ("spring",)
     sent: tuple[str, ...] = ()
     emulator: tuple[str, ...] = ()
     exit_codes: dict[str, int] = field(default_factory=dict)
+    replaced: dict[str, str] = field(default_factory=dict)
 
 
 def write_files(directory: Path) -> None:
@@ -50,6 +54,9 @@ def write_files(directory: Path) -> None:
     (directory / "by-language.csv").write_text(table, "utf-8")
     (directory / "staff.csv").write_text("phone\n+4930901820\n", "utf-8")
     (directory / "unsubscribed.csv").write_text("phone\n+442079460958\n", "utf-8")
+    (directory / "secrets").mkdir()
+    for name, secret in (("token", TOKEN), ("app_secret", SECRET)):
+        (directory / "secrets" / name).write_text(secret, "utf-8")
     prices = Path(__file__).parents[2] / "docs/how-to/prices.csv"
     (directory / "prices.csv").write_bytes(prices.read_bytes())
     (directory / "parcel.jpg").write_bytes(b"\xff\xd8\xff\xe0" + bytes(100))
@@ -112,6 +119,7 @@ def reader(tmp_path: Path, database_url: str) -> Iterator[Callable[[Before], Rea
                 drumbeat.ok(*CREATE, name, "--audience", "customers.csv", *PARAMS)
             for name in before.sent:
                 drumbeat.ok("campaign", "run", name)
-            return Reader(drumbeat, {DATABASE: database_url}, before.exit_codes)
+            ours = {DATABASE: database_url, SERVICE: settings["base_url"], SECRETS: str(tmp_path / "secrets")}
+            return Reader(drumbeat, {**ours, **before.replaced}, before.exit_codes)
 
         yield made

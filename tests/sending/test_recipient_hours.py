@@ -127,6 +127,40 @@ async def test_the_closed_zone_waits_and_the_open_one_is_sent_to(
         assert await counts(elsewhere, campaign.campaign_id) == {"accepted": 700}
 
 
+async def test_the_rest_waits_for_a_canary_that_waits_for_its_hours(
+    pool: Pool, elsewhere: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two ranges are the canary: one of a closed zone, one of an open one. The zones of the rest are open."""
+    passed, closed_zone, open_zone = [timedelta(0)], zone_at(0), zone_at(12)
+    monkeypatch.setattr(campaign_reader, "database_now", lambda _skew: datetime.now(UTC) + passed[0])
+    campaign = await planted(pool, 100, HIGH_RATE_PER_S, range_size=10)
+    await elsewhere.execute(QUIET_AT_NIGHT, [closed_zone, open_zone])
+    await elsewhere.execute(
+        "UPDATE ranges SET time_zones = CASE WHEN ordinal = 0 THEN $1 ELSE $2 END", closed_zone, open_zone
+    )
+    await elsewhere.execute(
+        "INSERT INTO canaries (campaign_id, recipients, ranges, max_failed, needs_approval, wait_s)"
+        " VALUES ($1, 20, 2, '1', false, 900)",
+        campaign.campaign_id,
+    )
+
+    async def is_put_off() -> bool:
+        return bool(await elsewhere.fetchval("SELECT waits_for IS NOT NULL FROM ranges WHERE ordinal = 0"))
+
+    async with serving() as emulator:
+        async with started(pool, emulator, campaign) as runner:
+            await until(lambda: len(accepted_phones(emulator)) == 10)
+            await until(is_put_off)
+            await runner.drained()
+        assert set(accepted_phones(emulator)) == set(campaign.phones[10:20])
+        passed[0] = timedelta(hours=12)
+        await elsewhere.execute("UPDATE ranges SET due_at = now()")
+        async with started(pool, emulator, campaign) as runner:
+            await until(lambda: len(accepted_phones(emulator)) == 20)
+            await runner.drained()
+        assert set(accepted_phones(emulator)) == set(campaign.phones[:20])
+
+
 async def test_a_campaign_whose_zones_are_all_closed_says_so_and_touches_no_range(
     pool: Pool, elsewhere: Connection
 ) -> None:

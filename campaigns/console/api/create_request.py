@@ -27,6 +27,8 @@ NOT_OF_A_REQUEST = frozenset(
         "header_file",
     }
 )
+# The choice `header` → the option that it means. There is also the uploaded file.
+HEADER_SOURCES = {"column": "header_column", "link": "header_link", "id": "header_media_id"}
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
 
 
@@ -79,10 +81,13 @@ CreateRequest: type[CampaignOptions] = create_model(
 
 
 def request_of(choices: Mapping[str, Any], **more: Any) -> CampaignOptions:
-    """A request with what a person chose in the pages. They also keep what is no option, and the template
-    that variants are compared with.
+    """A request with what a person chose in the pages. They also keep what is no option, the template that
+    variants are compared with, and the sources of the header's media that are not the chosen one.
     """
-    known = {key: value for key, value in {**choices, **more}.items() if key in CreateRequest.model_fields}
+    chosen = {**choices, **more}
+    unused = {key for kind, key in HEADER_SOURCES.items() if kind != chosen.get("header", kind)}
+    members = CreateRequest.model_fields.keys() - unused
+    known = {key: value for key, value in chosen.items() if key in members and value is not None}
     if known.get("variant"):
         known.pop("template", None)
     return CreateRequest(**known)

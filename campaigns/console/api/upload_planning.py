@@ -16,7 +16,7 @@ from campaigns.console.api.create_request import CampaignOptions, spec_of_values
 from campaigns.console.api.pricing import draft_plan
 from campaigns.console.choices import read_corrections
 from campaigns.console.context import Console
-from campaigns.console.header_uploads import header_file_of, with_kept_header_file
+from campaigns.console.header_uploads import chosen_header_file, with_kept_header_file
 from campaigns.console.uploads import Upload
 from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
@@ -84,7 +84,7 @@ def spec_of(asked: CampaignOptions, upload: Upload) -> CampaignSpec:
     values = asked.values()
     require_no_files(values.get("exclude", ()), upload)
     located = {"audience": str(upload.path), "rejects": str(upload.rejects)}
-    if (file := header_file_of(upload)) is not None:
+    if (file := chosen_header_file(upload)) is not None:
         located["header_file"] = str(file)
     spec = spec_of_values(values | located)
     given = values | {"audience": upload.name}

@@ -8,6 +8,7 @@ from typing import Any
 
 from campaigns.account.templates import StoredTemplate
 from campaigns.audience.glimpse import Glimpse, guess_params
+from campaigns.console.api.create_request import HEADER_SOURCES
 from campaigns.planning.template import SENDABLE_STATUS, placeholders_of
 from engine.core.campaign_template import CampaignTemplate
 from engine.core.placeholder import MEDIA, Placeholder
@@ -26,6 +27,7 @@ OF_A_TEMPLATE = (
     "header_link",
     "header_media_id",
     "header_filename",
+    "header",
 )
 
 
@@ -171,11 +173,6 @@ def _variants(template: str, fields: Any) -> list[str]:
 
 
 def _header(fields: Any) -> dict[str, str | None]:
-    """One source of the header's media. An uploaded file lies beside the list, so it is no choice."""
-    chosen = str(fields.get("header", ""))
-    names = {"column": "header_column", "link": "header_link", "id": "header_media_id"}
-    given = {
-        name: str(fields.get(name, "")).strip() or None if kind == chosen else None
-        for kind, name in names.items()
-    }
-    return {**given, "header_filename": str(fields.get("header_filename", "")).strip() or None}
+    """Where the header's media come from. What was typed for another source is kept, and not used."""
+    names = ("header", *HEADER_SOURCES.values(), "header_filename")
+    return {name: str(fields.get(name, "")).strip() or None for name in names}

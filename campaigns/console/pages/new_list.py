@@ -10,19 +10,16 @@ from aiohttp import web
 
 from campaigns.audience.opening import sheets_of
 from campaigns.audience.row_check import row_check
-from campaigns.console.api.create_request import CreateRequest
 from campaigns.console.choices import drop_corrections, read_choices, write_choices
 from campaigns.console.context import console_of
 from campaigns.console.countries import countries
 from campaigns.console.forms import next_part
 from campaigns.console.list_rules import phone_rules
 from campaigns.console.pages.new_campaign import Step, step_of, upload_of
+from campaigns.console.pages.new_like import choose_like
 from campaigns.console.pages.rendering import page, path_of, redirect, texts_for
 from campaigns.console.problems import Problem, Refused, problem_of
 from campaigns.console.uploads import Upload, store_upload
-from campaigns.manifest.audience_options import pairs
-from campaigns.manifest.values import AUDIENCE_KEYS, NOT_CLONED
-from campaigns.planning.stored import stored_options
 from campaigns.results.campaign_pages import campaign_page
 from engine.errors import DrumbeatError
 
@@ -47,18 +44,8 @@ async def upload(request: web.Request) -> web.Response:
     except (DrumbeatError, Refused) as error:
         return _upload_page(request, problem_of(error))
     if name := request.query.get("like"):
-        await _choose_like(request, stored, name)
+        await choose_like(request, stored, name)
     return redirect(path_of("new", stored.reference))
-
-
-async def _choose_like(request: web.Request, stored: Upload, name: str) -> None:
-    """Begin with the options of another campaign, as far as they are no other one's own."""
-    values = (await stored_options(console_of(request).pool, name)).values
-    left_out = {*NOT_CLONED, "name", *AUDIENCE_KEYS}
-    known = CreateRequest.model_fields.keys() - left_out
-    chosen = {key: value for key, value in values.items() if key in known}
-    named: dict[str, Any] = {key: pairs(key, chosen[key]) for key in ("map", "default") if key in chosen}
-    write_choices(stored, **(chosen | named))
 
 
 async def show_list(request: web.Request) -> web.Response:

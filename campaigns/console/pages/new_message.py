@@ -11,12 +11,12 @@ from pydantic import ValidationError
 
 from campaigns.account.templates import StoredTemplate, list_templates
 from campaigns.audience.opening import ReadOptions
-from campaigns.console.api.create_request import request_of
+from campaigns.console.api.create_request import HEADER_SOURCES, request_of
 from campaigns.console.api.upload_planning import spec_of
 from campaigns.console.choices import write_choices
 from campaigns.console.context import console_of
 from campaigns.console.forms import next_part
-from campaigns.console.header_uploads import drop_header_file, header_file_of, store_header_file
+from campaigns.console.header_uploads import FILE, drop_header_file, store_header_file, stored_header_file
 from campaigns.console.pages.message_choices import (
     OF_A_TEMPLATE,
     Slot,
@@ -37,8 +37,8 @@ from engine.core.rendering import RenderedMessage, render_message
 from engine.errors import DrumbeatError
 
 SAMPLE_FILE = "sample.json"
-NOT_CHOSEN_YET = {"name": "not named yet", "number": ["0"]}  # no message depends on them
-NO_MEDIA_YET = {"header_media_id": "…"}
+NOT_CHOSEN_YET: dict[str, Any] = {"name": "not named yet", "number": ["0"]}  # no message depends on them
+NO_MEDIA_YET = {"header": "id", "header_media_id": "…"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +79,23 @@ class MessageStep:
     @property
     def header(self) -> str:
         """Where the media of the header come from."""
-        choices = self.step.choices
-        kinds = {"header_column": "column", "header_link": "link", "header_media_id": "id"}
-        return next((kind for name, kind in kinds.items() if choices.get(name)), "file")
+        given = (kind for kind, name in HEADER_SOURCES.items() if self.step.choices.get(name))
+        return str(self.step.choices.get("header") or next(given, FILE))
+
+    @property
+    def lacks_media(self) -> bool:
+        """Whether the header takes media, and nobody chose them yet."""
+        if self.chosen is None or not self.chosen.header_kind:
+            return False
+        if self.header == FILE:
+            return stored_header_file(self.step.upload) is None
+        return not self.step.choices.get(HEADER_SOURCES[self.header])
 
     @property
     def header_file(self) -> str:
         """What the uploaded file of the header is called; empty without one."""
-        return str(self.step.choices.get("header_name", "")) if header_file_of(self.step.upload) else ""
+        file = stored_header_file(self.step.upload)
+        return "" if file is None else file.name
 
     @property
     def plain(self) -> RenderedMessage:
@@ -131,8 +140,6 @@ async def save_message(request: web.Request) -> web.Response:
     part = message_part(chosen_slots(view.slots, fields), step.choices, fields)
     if view.chosen.header_kind != "document":  # only documents show a name
         part["header_filename"] = None
-    if view.chosen.header_kind and fields.get("header") != "file":
-        drop_header_file(step.upload)
     write_choices(step.upload, **part)
     go, _, row = str(fields.get("go", "")).partition(":")
     if go != "next":
@@ -145,14 +152,12 @@ async def save_message(request: web.Request) -> web.Response:
 
 async def save_header_file(request: web.Request) -> web.Response:
     upload, part = upload_of(request), await next_part(request, "header_file")
-    name = (part.filename or "").rpartition("/")[2].rpartition("\\")[2][:100]
     try:
         await store_header_file(upload, part)
     except Refused as error:
         view = replace(await _view(request, await step_of(request), 0), wrong=wrong_of(error))
         return page(request, "new_message.html.j2", error.problem.status, message=view)
-    sources = dict.fromkeys(("header_column", "header_link", "header_media_id"))
-    write_choices(upload, **sources, header_name=name)
+    write_choices(upload, header=FILE)
     return redirect(path_of("new", upload.reference, "message"))
 
 
@@ -162,31 +167,27 @@ async def _view(request: web.Request, step: Step, at: int, *, is_complete: bool 
     chosen = template_of(stored, choices.get("template", ""), choices.get("language", ""))
     if chosen is None:
         return MessageStep(step, stored, None)
-    slots: list[Slot] = []
+    view = MessageStep(step, stored, chosen)
     try:
-        slots = slots_of(chosen, choices, step.seen, step.phone_column)
-        messages = await _messages(request, step, chosen, slots, is_complete=is_complete)
+        view = replace(view, slots=slots_of(chosen, choices, step.seen, step.phone_column))
+        messages = await _messages(request, view, is_complete=is_complete)
     except (DrumbeatError, ValidationError) as error:
-        return MessageStep(step, stored, chosen, slots, wrong=wrong_of(error))
-    return MessageStep(step, stored, chosen, slots, messages, min(at, max(0, len(messages) - 1)))
+        return replace(view, wrong=wrong_of(error))
+    return replace(view, messages=messages, at=min(at, max(0, len(messages) - 1)))
 
 
-async def _messages(
-    request: web.Request, step: Step, chosen: CampaignTemplate, slots: list[Slot], *, is_complete: bool
-) -> list[DraftMessage]:
-    """What the people of the first rows read. Unless `is_complete`, a header may still lack its media."""
-    upload = step.upload
-    more: dict[str, Any] = dict(NOT_CHOSEN_YET)
+async def _messages(request: web.Request, view: MessageStep, *, is_complete: bool) -> list[DraftMessage]:
+    """What the people of the first rows read. Unless `is_complete`, texts and the header's media may be
+    missing.
+    """
+    step, slots, more = view.step, view.slots, dict(NOT_CHOSEN_YET)
+    if not is_complete:
+        slots = [slot.with_some_text() for slot in slots]
+        more |= NO_MEDIA_YET if view.lacks_media else {}
     more["phone_column"] = step.phone_column
-    shown = slots if is_complete else [slot.with_some_text() for slot in slots]
-    more["param"] = [slot.param for slot in shown if slot.param is not None]
-    has_media = header_file_of(upload) or any(
-        step.choices.get(name) for name in ("header_column", "header_link", "header_media_id")
-    )
-    if chosen.header_kind and not has_media and not is_complete:
-        more |= NO_MEDIA_YET
-    async with upload.errors_named():
-        spec = spec_of(request_of(step.choices, **more), upload)
+    more["param"] = [slot.param for slot in slots if slot.param is not None]
+    async with step.upload.errors_named():
+        spec = spec_of(request_of(step.choices, **more), step.upload)
         return await draft_messages(console_of(request).pool, spec, await _sample(step))
 
 

@@ -1,4 +1,4 @@
-"""Recipients of a campaign, the reasons of those who did not get it, and one person."""
+"""Recipients of a campaign, and one person."""
 
 from __future__ import annotations
 
@@ -11,15 +11,11 @@ from campaigns.console.api.shapes import RecipientQuery, RecipientsQuery
 from campaigns.console.context import caller_of, console_of
 from campaigns.console.forms import field_of
 from campaigns.console.pages.rendering import campaign_url, page, path_of, redirect
-from campaigns.console.result_readings import REPORTS
 from campaigns.preview.recipient import Choice, choose_recipient, read_phone
 from campaigns.preview.test_send import release_tests
 from campaigns.results.phone_history import phone_history
 from campaigns.results.recipient_pages import recipient_page
-from engine.core.error_codes import remedy_of
 from engine.core.states import RecipientState
-
-REFRESH_S = 3  # a browser asks again for reasons that are being counted
 
 
 async def show_recipients(request: web.Request) -> web.Response:
@@ -33,18 +29,6 @@ async def show_recipients(request: web.Request) -> web.Response:
         asked=asked,
         states=list(RecipientState),
     )
-
-
-async def show_reasons(request: web.Request) -> web.Response:
-    """Reads every recipient with a reason, so it is no part of the live page, and many share a reading."""
-    campaign = await named_campaign(request)
-    reading = await request.app[REPORTS].look(campaign.campaign_id)
-    response = page(
-        request, "reasons.html.j2", campaign=campaign, report=reading.results, remedy_of=remedy_of
-    )
-    if reading.results is None:
-        response.headers["Refresh"] = f"{REFRESH_S}"
-    return response
 
 
 async def show_message(request: web.Request) -> web.Response:

@@ -65,19 +65,3 @@ UPDATE campaigns
 SET priority = coalesce($2, priority), share_percent = CASE WHEN $4 THEN NULL ELSE coalesce($3, share_percent) END
 WHERE campaign_id = $1
 RETURNING priority, share_percent;
-
--- name: released_before
--- Whether the campaign was handed to the workers at any time, and what it is now.
-SELECT started_at IS NOT NULL AS started, content_hash, state, options ->> 'test of' IS NOT NULL AS is_test
-FROM campaigns WHERE campaign_id = $1;
-
--- name: start_request
-SELECT content_hash, asked_by, asked_at, approved_by FROM start_requests WHERE campaign_id = $1;
-
--- name: ask_start
-INSERT INTO start_requests (campaign_id, content_hash, asked_by) VALUES ($1, $2, $3)
-ON CONFLICT (campaign_id) DO UPDATE
-SET content_hash = $2, asked_by = $3, asked_at = now(), approved_by = NULL, approved_at = NULL;
-
--- name: approve_start
-UPDATE start_requests SET approved_by = $2, approved_at = now() WHERE campaign_id = $1;

@@ -76,3 +76,19 @@ UPDATE console_requests SET status = $3, reply = $4 WHERE requester = $1 AND ide
 -- name: forget_request
 -- A refused request did nothing: it may be repeated, corrected, with the same key.
 DELETE FROM console_requests WHERE requester = $1 AND idempotency_key = $2;
+
+-- name: released_before
+-- Whether the campaign was handed to the workers at any time, and what it is now.
+SELECT started_at IS NOT NULL AS started, content_hash, state, options ->> 'test of' IS NOT NULL AS is_test
+FROM campaigns WHERE campaign_id = $1;
+
+-- name: start_request
+SELECT content_hash, asked_by, asked_at, approved_by FROM start_requests WHERE campaign_id = $1;
+
+-- name: ask_start
+INSERT INTO start_requests (campaign_id, content_hash, asked_by) VALUES ($1, $2, $3)
+ON CONFLICT (campaign_id) DO UPDATE
+SET content_hash = $2, asked_by = $3, asked_at = now(), approved_by = NULL, approved_at = NULL;
+
+-- name: approve_start
+UPDATE start_requests SET approved_by = $2, approved_at = now() WHERE campaign_id = $1;

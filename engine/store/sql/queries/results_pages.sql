@@ -23,7 +23,7 @@ SELECT campaign_id, name, state, reason, reason_code, template ->> 'name' AS tem
         WHERE campaign_numbers.campaign_id = campaigns.campaign_id) AS accepted
 FROM campaigns
 WHERE (state = 'running' OR state = 'paused' AND reason_code IS DISTINCT FROM 'paused_by_hand'
-       OR state = 'finished' AND reason_code = 'in_doubt')
+       OR state = 'finished' AND reason_code = 'in_doubt' OR state = 'draft' AND reason_code = 'start_approval_needed')
   AND options ->> 'test of' IS NULL
 ORDER BY campaign_id DESC LIMIT $1;
 

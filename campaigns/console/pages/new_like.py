@@ -1,0 +1,26 @@
+"""A new campaign that begins with the options of another one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+
+from campaigns.console.api.create_request import CreateRequest
+from campaigns.console.choices import write_choices
+from campaigns.console.context import console_of
+from campaigns.console.uploads import Upload
+from campaigns.manifest.audience_options import pairs
+from campaigns.manifest.values import AUDIENCE_KEYS, NOT_CLONED
+from campaigns.planning.stored import stored_options
+
+_ITS_OWN = {*NOT_CLONED, *AUDIENCE_KEYS, "name"}
+
+
+async def choose_like(request: web.Request, upload: Upload, name: str) -> None:
+    """Choose for the upload what was chosen for the campaign, but for what is its own."""
+    values = (await stored_options(console_of(request).pool, name)).values
+    known = CreateRequest.model_fields.keys() - _ITS_OWN
+    chosen = {key: value for key, value in values.items() if key in known}
+    named: dict[str, Any] = {key: pairs(key, chosen[key]) for key in ("map", "default") if key in chosen}
+    write_choices(upload, **(chosen | named))

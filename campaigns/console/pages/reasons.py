@@ -1,0 +1,46 @@
+"""Why recipients of a campaign did not get it, and what to do: read in the background, for all who look."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from campaigns.console.api.campaigns import named_campaign
+from campaigns.console.context import caller_of
+from campaigns.console.pages.rendering import campaign_url, page, render, texts_for
+from campaigns.console.result_readings import REASONS
+from campaigns.console.roles import Role
+from campaigns.console.streams import stream_events
+from campaigns.life.control import Campaign
+from engine.core.error_codes import remedy_of
+
+
+async def show_reasons(request: web.Request) -> web.Response:
+    campaign = await named_campaign(request)
+    return page(
+        request,
+        "reasons.html.j2",
+        campaign=campaign,
+        live=await _live_part(request, campaign),
+        stream=f"/live{campaign_url(campaign.name, 'reasons')}",
+    )
+
+
+async def stream_reasons(request: web.Request) -> web.StreamResponse:
+    campaign = await named_campaign(request)
+
+    async def read() -> str:
+        return await _live_part(request, campaign)
+
+    return await stream_events(request, "view", read)
+
+
+async def _live_part(request: web.Request, campaign: Campaign) -> str:
+    reading = await request.app[REASONS].look(campaign.campaign_id)
+    return render(
+        "reasons_live.html.j2",
+        texts_for(request),
+        campaign=campaign,
+        reasons=reading.results,
+        may_retry=caller_of(request).may(Role.SEND) and campaign.test_of is None,
+        remedy_of=remedy_of,
+    )
