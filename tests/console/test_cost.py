@@ -28,7 +28,7 @@ NUMBERS = [str(number) for number in range(1000, 1016)]
 RECIPIENTS = 40_000
 ROWS_MAX = RECIPIENTS // 4
 # A file has all recipients. The others count all of them, or all with a reason; pages do so in the background.
-WHOLE = ("/export", "/report", "/reasons", "/results", "/plan")
+WHOLE = ("/export", "/report", "/reasons", "/results", "/plan", "/launch")
 WATCHERS = 12
 READS = 4
 
