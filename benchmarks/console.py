@@ -195,8 +195,16 @@ def watching_part(bench: Bench) -> bool:
     options = bench.options
 
     async def measure(served: ServedConsole, sent: Sending) -> Turns:
-        processes = Processes(sent.emulator, sent.engine, served.pid, bench.database.pid)
-        return await in_turns(served, bench.page, processes, options.streams, options.turns, options.window_s)
+        processes = Processes(sent.engine, served.pid, bench.database.pid)
+        return await in_turns(
+            bench.database.url,
+            served,
+            bench.page,
+            processes,
+            options.streams,
+            options.turns,
+            options.window_s,
+        )
 
     async def commits(served: ServedConsole, address: str) -> list[float]:
         url = bench.database.url

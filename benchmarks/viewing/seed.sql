@@ -113,8 +113,8 @@ VACUUM (ANALYZE);
 -- name: commits
 SELECT sum(xact_commit)::bigint FROM pg_stat_database;
 
--- name: waiting
-SELECT coalesce(sum(pending), 0)::bigint FROM range_counters WHERE campaign_id = $1;
+-- name: attempts
+SELECT sum(attempts)::bigint FROM campaign_numbers;
 
 -- name: ranges
 SELECT count(*)::integer FROM ranges WHERE campaign_id = $1;

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import psutil
 
-from benchmarks.harness.emulators import MeasuredEmulator
 from benchmarks.harness.machine import cpu_s, tree_cpu_s
 from benchmarks.harness.processes import BenchmarkFailed
 from benchmarks.viewing.seed import SQL
@@ -56,45 +55,56 @@ class Turns:
 class Processes:
     """Who takes part in a window."""
 
-    emulator: MeasuredEmulator
     engine: psutil.Process
     console_pid: int
     database_pid: int
 
 
 async def in_turns(
-    console: ServedConsole, address: str, processes: Processes, streams: int, turns: int, window_s: float
+    database_url: str,
+    console: ServedConsole,
+    address: str,
+    processes: Processes,
+    streams: int,
+    turns: int,
+    window_s: float,
 ) -> Turns:
     """Pairs of windows; every other pair begins with the watchers, so that a drift falls on both alike."""
     found = Turns([], [])
-    for turn in range(turns):
-        for is_watched in (turn % 2 == 1, turn % 2 == 0):
-            watchers = Watchers(console, address)
-            if is_watched:
-                await watchers.open(streams)
-            try:
-                await asyncio.sleep(SETTLE_S)
-                window = await _window(processes, window_s)
-            finally:
-                await watchers.close()
-            (found.watched if is_watched else found.without).append(window)
+    connection = await connect(database_url)
+    try:
+        for turn in range(turns):
+            for is_watched in (turn % 2 == 1, turn % 2 == 0):
+                watchers = Watchers(console, address)
+                if is_watched:
+                    await watchers.open(streams)
+                try:
+                    await asyncio.sleep(SETTLE_S)
+                    window = await _window(connection, processes, window_s)
+                finally:
+                    await watchers.close()
+                (found.watched if is_watched else found.without).append(window)
+    finally:
+        await connection.close()
     return found
 
 
-async def _window(processes: Processes, window_s: float) -> Window:
-    before = _reading(processes)
+async def _window(connection: Connection, processes: Processes, window_s: float) -> Window:
+    before = await _reading(connection, processes)
     await asyncio.sleep(window_s)
-    took = [after - earlier for earlier, after in zip(before, _reading(processes), strict=True)]
+    after = await _reading(connection, processes)
+    took = [later - earlier for earlier, later in zip(before, after, strict=True)]
     took_s, messages, engine_s, console_s, database_s = took
     if not messages:
         raise BenchmarkFailed("nothing was sent in a window: give more ROWS, or fewer --turns")
     return Window(messages / took_s, engine_s / messages * 1e6, console_s / took_s, database_s / took_s)
 
 
-def _reading(processes: Processes) -> Sequence[float]:
+async def _reading(connection: Connection, processes: Processes) -> Sequence[float]:
+    attempts = await connection.fetchval(SQL["attempts"])
     return (
         time.monotonic(),
-        processes.emulator.accepted(),
+        attempts,
         cpu_s(processes.engine.pid),
         cpu_s(processes.console_pid),
         tree_cpu_s(processes.database_pid),
