@@ -32,7 +32,7 @@ import psutil
 
 from benchmarks.harness.campaign_command import first_arrival_s, running
 from benchmarks.harness.database import HOME_PREFIX, Database, postgres
-from benchmarks.harness.emulators import FIRST_NUMBER, EmulatorSpec, MeasuredEmulator, own_emulator
+from benchmarks.harness.emulators import FIRST_NUMBER, EmulatorSpec, own_emulator
 from benchmarks.harness.machine import move_to_service_core
 from benchmarks.harness.script import add_count, count, parser_of, print_conditions, run_script
 from benchmarks.senders.status_events import PER_MESSAGE, ReceiverProcess, receiving
@@ -128,7 +128,6 @@ class Sending:
     """The engine while it sends. `receiver`: of the events, if there are any."""
 
     engine: psutil.Process
-    emulator: MeasuredEmulator
     receiver: ReceiverProcess | None
 
 
@@ -143,7 +142,7 @@ def sending(bench: Bench, rate_per_s: float, *, events: bool) -> Iterator[Sendin
         errors: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
         engine = stack.enter_context(running(bench.database, emulator, errors, "--wait"))
         first_arrival_s(emulator, 0, engine, errors)
-        yield Sending(psutil.Process(engine.pid), emulator, receiver)
+        yield Sending(psutil.Process(engine.pid), receiver)
 
 
 async def _set_limits(url: str, each_per_s: float) -> None:
