@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test test-all check audit docs format tools chaos hosts console clean
+.PHONY: setup demo test test-all check audit docs format tools chaos hosts console pictures clean
 
 # An editable install compiles nothing: where the environment forbids to write bytecode (images often do), each
 # command would compile all of it anew, a fifth of a second.
@@ -83,6 +83,11 @@ hosts: setup
 # What the console costs beside a campaign of ten million recipients that is sent meanwhile: about half an hour.
 console: setup tools
 	$(BIN)/python -m benchmarks.console
+
+# The pictures of the console in docs/: run it after a change of a page, and look at them.
+pictures: check tools
+	rm -f docs/console/*.png
+	PICTURES=docs/console $(BIN)/pytest -m slow tests/console/test_pictures.py
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis site

@@ -1,5 +1,7 @@
 """The suppression list: phones to which nothing is sent. A plan skips them in every audience."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +12,7 @@ from campaigns.audience.opening import open_table
 from campaigns.audience.phone import Normaliser
 from campaigns.audience.reject_file import REASONS, RejectFile, default_rejects_path
 from campaigns.audience.row_check import RowRules, row_check
+from campaigns.audience.spreadsheet import safe_cell
 from campaigns.life.actor import actor as this_user
 from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
 from engine.core.phone_aliases import canonical_phone, phone_aliases
@@ -21,6 +24,7 @@ PAGE_ROWS = 5_000
 PAGE_MAX = 100  # of a page that people read
 REASON_CHARACTERS_MAX = 200
 ADDED_BY_HAND = "added by hand"
+EXPORT_HEADER = ("phone", "reason", "added_at", "source")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +106,19 @@ async def suppression_page(pool: Pool, *, after: int = 0, limit: int = PAGE_MAX)
     return SuppressionPage(entries, entries[-1].phone if len(entries) == limit else None)
 
 
-async def list_suppressions(connection: Connection) -> AsyncIterator[Suppression]:
+async def list_suppressions(database: Connection | Pool) -> AsyncIterator[Suppression]:
     """The whole list ordered by phone, read in pages."""
     after = 0
-    while rows := await connection.fetch(queries("suppression")["page"], after, PAGE_ROWS):
+    while rows := await database.fetch(queries("suppression")["page"], after, PAGE_ROWS):
         for row in rows:
             yield Suppression(**dict(row))
         after = rows[-1]["phone"]
+
+
+def export_cells(entry: Suppression) -> tuple[object, ...]:
+    """A row of the list as CSV; the header is EXPORT_HEADER. A spreadsheet runs no formula of it."""
+    added_at = entry.added_at.isoformat(timespec="seconds")
+    return entry.phone, safe_cell(entry.reason), added_at, entry.source
 
 
 async def import_suppressions(
@@ -120,10 +130,12 @@ async def import_suppressions(
     region: str | None = None,
     rejects_path: Path | None = None,
     progress: ProgressCallback = no_progress,
+    actor: str = "",
 ) -> SuppressionCounts:
     """Add the phones of a file in the form of an audience. List rows without a readable phone in a file.
 
-    Each batch is stored as it is read. To finish a killed import, run it again.
+    Each batch is stored as it is read. To finish a killed import, run it again. Rows are read in a thread, so
+    that a console goes on.
     """
     reason = _checked_reason(reason)
     changed = known = 0
@@ -131,10 +143,11 @@ async def import_suppressions(
     with open_table(path) as source, RejectFile(listed, path) as rejects:
         reader = await asyncio.to_thread(source.table)
         check = row_check(reader.header, reader.name, RowRules(phone_column, region=region))
-        for batch in check.batches(reader):
+        batches = check.batches(reader)
+        while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             rejects.add(batch.rejects)
             counts = await _add(connection, batch.phones, reason, "import")
-            await _audit(connection, "suppress", "import", counts)
+            await _audit(connection, "suppress", "import", counts, actor)
             changed, known = changed + counts.changed, known + counts.unchanged
             rows = changed + known + rejects.counts.total()
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))

@@ -10,8 +10,16 @@ from campaigns.console.api.operations import PREFIX
 from campaigns.console.server import routes
 
 _PARAMETER = "{"
-# The rows to correct are a file of an upload, which is there after a check that found some.
-_NO_VIEWS = ("/static/", "/new/{reference}/rows/download")
+# What only leads to a change of one upload, user, token or person, and no campaign makes slower.
+_NO_VIEWS = (
+    "/static/",
+    "/new/{reference}/rows/download",
+    "/suppression/import/",
+    "/live/suppression/import/",
+    "/erased/",
+    "/users/{name}",
+    "/tokens/{name}",
+)
 # What is also asked of a view: the costly forms of its query. The campaign's middle is `{row}` and `{after}`.
 QUERIES = {
     "/campaigns": ("state=running", "tests=true"),

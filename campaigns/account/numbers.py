@@ -21,7 +21,8 @@ class BusinessNumber:
     """A business number. `owner`: the process that sends with it now; `limit_is_manual`: a person set it.
 
     `rate_per_s`: the pace that the owner keeps to, None without one; `achieved_per_s`: what it sent in the
-    last seconds. `stopped`: until a person resumes it; `suspended_until`: a rest that ends by itself.
+    last seconds. `slowed_since`: since when the owner sends slower, because the service throttles the number.
+    `stopped`: until a person resumes it; `suspended_until`: a rest that ends by itself.
     `unlisted_at`: since when the account no longer lists it. `campaigns`: those that may still send with it.
     `quota_*`: as in `NumberProgress`.
     """
@@ -36,6 +37,7 @@ class BusinessNumber:
     limit_is_manual: bool
     rate_per_s: float | None
     achieved_per_s: float
+    slowed_since: datetime | None
     throttles: int
     owner: str | None
     stopped: bool
@@ -60,9 +62,12 @@ class ResumedNumber:
     paused_campaigns: tuple[str, ...]
 
 
-async def sync_numbers(pool: Pool, source: NumbersSource, waba_id: str) -> list[BusinessNumber]:
+async def sync_numbers(
+    pool: Pool, source: NumbersSource, waba_id: str, *, actor: str = ""
+) -> list[BusinessNumber]:
     """Read the account's numbers from the service and store them; return all stored numbers."""
     await number_sync.sync_numbers(pool, source, waba_id)
+    await note_audit(pool, actor, "number-sync")
     return await list_numbers(pool)
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from campaigns.describe_database import describe_database
+from campaigns.results.audit_pages import note_audit
 from engine.errors import ConfigurationError, NotFound
-from engine.store.database import Pool
+from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
 if TYPE_CHECKING:  # most commands need no client of the service
@@ -25,37 +26,59 @@ class TemplatesSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredTemplate:
-    """A stored template; `definition` holds name, language, components and parameter_format."""
+    """A stored template; `definition` holds name, language, components and parameter_format.
+    `status_reason`: why the service rejected or stopped it, if an event said so.
+    """
 
     name: str
     language: str
     status: str
+    status_reason: str | None
     category: str | None
     synced_at: datetime
     definition: dict[str, Any]
 
 
-async def sync_templates(pool: Pool, source: TemplatesSource, waba_id: str) -> list[StoredTemplate]:
+async def sync_templates(
+    pool: Pool, source: TemplatesSource, waba_id: str, *, actor: str = ""
+) -> list[StoredTemplate]:
     """Read the account's templates from the service and store them; delete those it no longer lists."""
-    # Pages overlap if the list changes while it is read, so a template may come twice.
     listed = [record async for record in source.list(waba_id)]
+    async with pool.acquire() as connection, connection.transaction():
+        await _store(connection, listed)
+        keys = [record.name for record in listed], [record.language for record in listed]
+        await connection.execute(queries("templates")["delete_unlisted"], *keys)
+        await note_audit(connection, actor, "template-sync")
+    return await list_templates(pool)
+
+
+async def refresh_template(pool: Pool, service: Service, waba_id: str, name: str) -> None:
+    """Read one template in all its languages from the service, with one call for most names, and store it."""
+    listed = [record async for record in service.templates.list(waba_id, name=name)]
+    async with pool.acquire() as connection:
+        await _store(connection, listed)
+
+
+async def _store(connection: Connection, listed: Sequence[TemplateRecord]) -> None:
+    # Pages overlap if the list changes while it is read, so a template may come twice.
     records = {(record.name, record.language): record for record in listed}.values()
-    keys = [record.name for record in records], [record.language for record in records]
-    rest = (
+    await connection.execute(
+        queries("templates")["store"],
+        [record.name for record in records],
+        [record.language for record in records],
         [record.template_id for record in records],
         [record.status for record in records],
         [record.category for record in records],
         [record.definition() for record in records],
     )
-    async with pool.acquire() as connection, connection.transaction():
-        await connection.execute(queries("templates")["store"], *keys, *rest)
-        await connection.execute(queries("templates")["delete_unlisted"], *keys)
-    return await list_templates(pool)
 
 
-async def create_template(pool: Pool, service: Service, waba_id: str, new: NewTemplate) -> CreatedTemplate:
-    """Submit a template for review, and store what the service lists then."""
+async def create_template(
+    pool: Pool, service: Service, waba_id: str, new: NewTemplate, *, actor: str
+) -> CreatedTemplate:
+    """Submit a template for review, and store what the service lists then. `actor`: for the audit."""
     created = await service.templates.create(waba_id, new)
+    await note_audit(pool, actor, "template-create", template=new.name, language=new.language)
     await sync_templates(pool, service.templates, waba_id)
     return created
 

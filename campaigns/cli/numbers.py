@@ -1,10 +1,12 @@
 """`drumbeat numbers`: the business numbers and their limits."""
 
 from dataclasses import asdict
+from datetime import datetime
 from typing import Annotated
 
 import typer
 
+from campaigns.account.number_state import NumberState, number_state
 from campaigns.account.numbers import (
     BusinessNumber,
     list_numbers,
@@ -124,14 +126,24 @@ def _row(number: BusinessNumber) -> tuple[object, ...]:
 
 def state_text(number: BusinessNumber) -> str:
     """What the number does now, or why it does nothing."""
-    if number.stopped:
-        return f"stopped: {number.suspended_reason}; {how_to_resume(number.phone_number_id)}"
-    if number.suspended_until is not None:
-        return f"suspended until {number.suspended_until:%Y-%m-%d %H:%M:%S%z}: {number.suspended_reason}"
-    if number.unlisted_at is not None:
-        return f"not in the account since {number.unlisted_at:%Y-%m-%d %H:%M:%S%z}"
-    if number.quota_more_at is not None:
-        return f"messaging limit used up until {number.quota_more_at:%Y-%m-%d %H:%M:%S%z}"
-    if number.owner is None:
-        return (number.status or "").lower()
-    return f"{'sending' if number.achieved_per_s else 'nothing to send'}: {number.owner}"
+    match number_state(number):
+        case NumberState.STOPPED:
+            return f"stopped: {number.suspended_reason}; {how_to_resume(number.phone_number_id)}"
+        case NumberState.RESTS:
+            return f"suspended until {_time(number.suspended_until)}: {number.suspended_reason}"
+        case NumberState.UNLISTED:
+            return f"not in the account since {_time(number.unlisted_at)}"
+        case NumberState.QUOTA:
+            return f"messaging limit used up until {_time(number.quota_more_at)}"
+        case NumberState.NOBODY:
+            return (number.status or "").lower()
+        case NumberState.SLOWED:
+            return f"slowed since {_time(number.slowed_since)}, the service throttles it: {number.owner}"
+        case NumberState.SENDING:
+            return f"sending: {number.owner}"
+        case NumberState.IDLE:
+            return f"nothing to send: {number.owner}"
+
+
+def _time(moment: datetime | None) -> str:
+    return "" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S%z}"

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from campaigns.audience.spreadsheet import safe_cell
 from campaigns.cli import suppress_words
 from campaigns.cli.options import Json
 from campaigns.cli.planning_progress import planning_shown
@@ -19,8 +18,10 @@ from campaigns.manifest.common_options import PhoneColumn, Region, rejects_optio
 from campaigns.pluralise import pluralise
 from campaigns.suppression import (
     ADDED_BY_HAND,
+    EXPORT_HEADER,
     SuppressionCounts,
     add_suppressions,
+    export_cells,
     import_suppressions,
     list_suppressions,
     remove_suppressions,
@@ -69,13 +70,12 @@ def list_all(json: Json = False) -> None:
     async def write(connection: Connection) -> None:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         if not json:
-            writer.writerow(("phone", "reason", "added_at", "source"))
+            writer.writerow(EXPORT_HEADER)
         async for entry in list_suppressions(connection):
             if json:
                 print_json(asdict(entry))
             else:
-                added_at = entry.added_at.isoformat(timespec="seconds")
-                writer.writerow((entry.phone, safe_cell(entry.reason), added_at, entry.source))
+                writer.writerow(export_cells(entry))
 
     with_connection(write)
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import uvloop
 
+from campaigns.account.at_service import account_service
 from campaigns.cli.database_errors import database_blamed
 from engine.prepare_database import prepare_database
 from engine.process.settings import PREFIX, SECRETS, Settings, load_settings
 from engine.process.telemetry import configure_logging
-from engine.store.call_budget import SharedCallBudget
 from engine.store.database import Connection, Pool, open_pool, report_loop_errors
 from engine.store.installation import identify
 
@@ -97,15 +97,11 @@ def with_service(task: Callable[[Pool, Service, str], Awaitable[Result]]) -> Res
     """Run `task` with a pool, a client of the service, and the id of the account. All processes of the
     database share the budget of management calls.
     """
-    from engine.api.call_budget import BURST, CALL_EVERY_S  # imports aiohttp, a third of a command's start
-    from engine.api.service import service_of
-
     settings = load_settings()
     service, waba_id = settings.service(), settings.required("waba_id")
 
     async def main(pool: Pool) -> Result:
-        budget = SharedCallBudget(pool, waba_id, burst=BURST, call_every_s=CALL_EVERY_S)
-        async with service_of(service, budget) as client:
+        async with account_service(pool, service, waba_id) as client:
             return await task(pool, client, waba_id)
 
     return with_database(main)

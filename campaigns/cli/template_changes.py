@@ -12,6 +12,7 @@ from campaigns.cli.confirmation import confirm
 from campaigns.cli.options import Json, Yes
 from campaigns.cli.printing import print_json
 from campaigns.cli.task_runner import with_service
+from campaigns.life.actor import actor
 
 app = typer.Typer()
 
@@ -25,7 +26,9 @@ def create(
 ) -> None:
     """Submit a template for review. The receiver learns the result; `templates sync` reads it."""
     new = read_template_file(file)
-    created = with_service(lambda pool, service, waba_id: create_template(pool, service, waba_id, new))
+    created = with_service(
+        lambda pool, service, waba_id: create_template(pool, service, waba_id, new, actor=actor())
+    )
     if json:
         print_json({"schema": 1, "name": new.name, "language": new.language, **asdict(created)})
         return

@@ -22,6 +22,8 @@ _OPTIONAL = {
 def template_lines(stored: StoredTemplate) -> Iterator[str]:
     """A title, the components, then the options of `campaign create` in the order of `--param`."""
     yield f"{stored.name}  {stored.language}  {stored.status}  {stored.category or ''}".rstrip()
+    if stored.status_reason:
+        yield f"  reason: {sanitise(stored.status_reason)}"
     for component in stored.definition.get("components") or ():
         yield from _component_lines(component)
     template = CampaignTemplate(stored.name, stored.language, stored.definition, _ANY_MEDIA)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from aiohttp import web
 
+from campaigns.account.at_service import account_service
 from campaigns.console.access import Caller, Doorkeeper
+from campaigns.console.imports import Imports
 from campaigns.console.jobs import Jobs
 from campaigns.console.list_check import ListChecks
 from campaigns.console.live import CampaignWatch
@@ -18,6 +21,7 @@ from campaigns.console.request_metrics import RequestMetrics
 from campaigns.console.roles import Role
 from campaigns.console.settings import ConsoleSettings
 from campaigns.console.sign_in_limit import SignInLimit
+from engine.api.service import Service
 from engine.process.settings import Settings
 from engine.store.database import Pool
 
@@ -40,7 +44,15 @@ class Console:
     sign_in_limit: SignInLimit = field(default_factory=SignInLimit)
     checks: ListChecks = field(default_factory=ListChecks)
     limits: RequestLimits = field(default_factory=RequestLimits)
+    imports: Imports = field(default_factory=Imports)
     metrics: RequestMetrics = field(default_factory=RequestMetrics)
+
+    @asynccontextmanager
+    async def account(self) -> AsyncIterator[tuple[Service, str]]:
+        """A client of the service and the id of the account. ConfigurationError if the settings lack one."""
+        service, waba_id = self.settings.service(), self.settings.required("waba_id")
+        async with account_service(self.pool, service, waba_id) as client:
+            yield client, waba_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,16 +71,22 @@ async def list_users(pool: Pool) -> list[User]:
     return [User(**{**dict(row), "role": Role(row["role"])}) for row in rows]
 
 
-async def store_user(pool: Pool, name: str, role: Role, password: str | None, *, actor: str) -> None:
+async def store_user(
+    pool: Pool, name: str, role: Role, password: str | None, *, actor: str, keeps_manager: bool = False
+) -> None:
     """Add a user, or give one another role and, if `password` is given, another password.
 
-    A new password ends the user's sessions. UsageError if the name or the password cannot be used.
+    A new password ends the user's sessions. `keeps_manager`, here and below: refuse what would leave the
+    console without a user who manages it. UsageError then, or if the name or the password cannot be used.
     """
     _check_name(name)
     hashed = None if password is None else await _hash(_checked_password(password))
     sql = queries("console_people")
     async with pool.acquire() as connection, connection.transaction():
+        await connection.execute(sql["lock_managers"])
         await connection.execute(sql["store_user"], name, role.value, hashed)
+        if keeps_manager:
+            await _require_manager(connection)
         if hashed is not None:
             await connection.execute(sql["end_sessions"], name)
         await note_audit(
@@ -88,12 +94,36 @@ async def store_user(pool: Pool, name: str, role: Role, password: str | None, *,
         )
 
 
-async def remove_user(pool: Pool, name: str, *, actor: str) -> None:
+async def remove_user(pool: Pool, name: str, *, actor: str, keeps_manager: bool = False) -> None:
     """Remove a user and end all of the user's sessions. NotFound if there is no such user."""
+    sql = queries("console_people")
     async with pool.acquire() as connection, connection.transaction():
-        if await connection.fetchval(queries("console_people")["remove_user"], name) is None:
-            raise NotFound(f'there is no user "{name}"', remedy="see `drumbeat console user list`")
+        await connection.execute(sql["lock_managers"])
+        if await connection.fetchval(sql["remove_user"], name) is None:
+            raise _no_user(name)
+        if keeps_manager:
+            await _require_manager(connection)
         await note_audit(connection, actor, "user-remove", user=name)
+
+
+async def _require_manager(connection: Connection) -> None:
+    if not await connection.fetchval(queries("console_people")["any_manager"]):
+        raise UsageError(
+            "nobody would be left who manages the console",
+            remedy=f"give another user the role {Role.MANAGE.value} first",
+        )
+
+
+def _no_user(name: str) -> NotFound:
+    return NotFound(f'there is no user "{name}"', remedy="see `drumbeat console user list`")
+
+
+async def user_named(pool: Pool, name: str) -> User:
+    """NotFound if there is no such user."""
+    found = next((user for user in await list_users(pool) if user.name == name), None)
+    if found is None:
+        raise _no_user(name)
+    return found
 
 
 async def find_user(pool: Pool, name: str) -> Role | None:

@@ -9,6 +9,7 @@ import orjson
 from aiohttp import web
 from pydantic import ValidationError
 
+from engine.api.service_error import ServiceError
 from engine.core.states import IllegalTransition
 from engine.errors import (
     AuthenticationError,
@@ -117,10 +118,20 @@ def problem_of(error: Exception) -> Problem:
 
 def _of_service(error: DrumbeatError) -> Problem:
     wait_s = error.wait_s if isinstance(error, TryLater) else None
+    if isinstance(error, ServiceError):
+        return _of_refusal(error)
     for kind, status, code in _OF_ERRORS:
         if isinstance(error, kind):
             return Problem(status, code, error.what, error.where, error.remedy, wait_s)
     return Problem(500, "unexpected", MESSAGES["unexpected"])
+
+
+def _of_refusal(error: ServiceError) -> Problem:
+    """What the service refused: the token, what was asked, or any call for a while."""
+    if error.exit_code == TryLater.exit_code:
+        return Problem(503, "try_later", error.what, error.where, error.remedy, error.wait_s or 60)
+    status = 502 if error.exit_code == AuthenticationError.exit_code else 422
+    return Problem(status, "service_refused", error.what, error.where, error.remedy)
 
 
 def _of_http(error: web.HTTPException) -> Problem:

@@ -18,14 +18,18 @@ from campaigns.console.context import CONSOLE, Console, Handler, Route, caller_o
 from campaigns.console.forms import check_form
 from campaigns.console.live import CampaignWatch
 from campaigns.console.observing import observe, route_of, serving_metrics
+from campaigns.console.pages.account import NUMBERS, shared_numbers
 from campaigns.console.pages.campaigns import LISTS, VIEWS, shared_lists, shared_views
 from campaigns.console.pages.launch import PLANS, shared_plans
 from campaigns.console.pages.problem_page import problem_page
+from campaigns.console.pages.results import VIEWS as RESULTS
+from campaigns.console.pages.results import shared_results
 from campaigns.console.pages.routes import PAGES
+from campaigns.console.pages.templates import REVIEWS, shared_reviews
 from campaigns.console.people import any_user
 from campaigns.console.problems import Problem, Refused, problem_of
 from campaigns.console.request_limits import Allowance
-from campaigns.console.result_readings import keep_readings
+from campaigns.console.result_readings import READINGS, keep_readings
 from campaigns.console.security_headers import add_security_headers
 from campaigns.console.settings import console_settings, require_guarded
 from engine.errors import ConfigurationError
@@ -56,7 +60,10 @@ def application(console: Console, table: Iterable[Route] | None = None) -> web.A
     app[CONSOLE] = console
     app[VIEWS] = shared_views(console)
     app[LISTS] = shared_lists(console)
+    app[NUMBERS] = shared_numbers(console)
+    app[REVIEWS] = shared_reviews(console)
     keep_readings(app, console.pool)
+    app[RESULTS] = shared_results(app[READINGS], console.pool)
     app[PLANS] = shared_plans(console)
     app.on_response_prepare.append(add_security_headers)
     for route in routes() if table is None else table:
@@ -151,6 +158,7 @@ async def running_console(
             yield _url_of(runner, host)
     finally:
         stop.set()
+        await console.imports.close()
         await console.jobs.close()
         await console.checks.close()
         await runner.cleanup()

@@ -21,6 +21,7 @@ import orjson
 from aiohttp import BodyPartReader
 
 from campaigns.audience.formats import recognise
+from campaigns.audience.glimpse import glimpse
 from campaigns.console.problems import Refused
 from campaigns.console.settings import ConsoleSettings
 from engine.errors import DrumbeatError
@@ -33,6 +34,8 @@ KEPT_S = 24 * 3600.0  # a campaign that nobody finished to create in a day is gi
 SHOWN_NAME_CHARACTERS_MAX = 100
 REFERENCE = re.compile(r"[0-9a-f]{32}")
 NAME_FILE = "name.txt"
+BESIDE_FILE = "beside.json"
+BESIDE_MAX = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,12 @@ class Upload:
     def rejects(self) -> Path:
         return self.directory / "rejects.csv"
 
+    @property
+    def beside(self) -> dict[str, str]:
+        """The files that were uploaded to go with it, by path; each with its owner's name for it."""
+        found: dict[str, str] = self.read_json(BESIDE_FILE) or {}
+        return found
+
     def read_json(self, name: str) -> Any:
         """What was written beside the file; None if nothing was."""
         try:
@@ -66,7 +75,9 @@ class Upload:
 
     def in_own_words(self, text: str) -> str:
         """The text, with the file's own name in place of where it is stored."""
-        text = text.replace(str(self.path), self.name).replace(str(self.rejects), "the list of rejected rows")
+        for path, name in {**self.beside, str(self.path): self.name}.items():
+            text = text.replace(path, name)
+        text = text.replace(str(self.rejects), "the list of rejected rows")
         return text.replace(f"{self.directory}/", "")
 
     def in_words_of_owner(self, error: DrumbeatError) -> DrumbeatError:
@@ -87,9 +98,8 @@ class Upload:
 
 async def store_upload(settings: ConsoleSettings, part: BodyPartReader) -> Upload:
     """Store the file of a form. Refused if it is too large; UnreadableAudience if it is no table."""
-    name = (part.filename or "audience").rpartition("/")[2].rpartition("\\")[2]
     await asyncio.to_thread(remove_old, settings.uploads)
-    upload = await asyncio.to_thread(_new, settings.uploads, name[:SHOWN_NAME_CHARACTERS_MAX])
+    upload = await asyncio.to_thread(_new, settings.uploads, _name_of(part))
     try:
         await write_part(part, upload.path, settings.upload_bytes_max)
         async with upload.errors_named():
@@ -98,6 +108,31 @@ async def store_upload(settings: ConsoleSettings, part: BodyPartReader) -> Uploa
         discard(upload)
         raise
     return upload
+
+
+async def store_beside(settings: ConsoleSettings, upload: Upload, part: BodyPartReader) -> Path:
+    """Store a file that goes with an upload. Refused and UnreadableAudience as `store_upload`."""
+    files, name = upload.beside, _name_of(part)
+    if len(files) >= BESIDE_MAX:
+        raise Refused(422, "wrong_input", what=f"there are {BESIDE_MAX} files already")
+    path = upload.directory / f"{secrets.token_hex(8)}{_suffix(name)}"
+    try:
+        await write_part(part, path, settings.upload_bytes_max)
+        await asyncio.to_thread(glimpse, path)
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        if isinstance(error, DrumbeatError):
+            error.where = error.where.replace(str(path), name)
+        raise
+    upload.write_json(BESIDE_FILE, {**files, str(path): name})
+    return path
+
+
+def remove_beside(upload: Upload, path: str) -> None:
+    files = upload.beside
+    if files.pop(path, None) is not None:
+        upload.write_json(BESIDE_FILE, files)
+        Path(path).unlink(missing_ok=True)
 
 
 def find_upload(settings: ConsoleSettings, reference: str) -> Upload | None:
@@ -126,6 +161,12 @@ def _new(uploads: Path, name: str) -> Upload:
     directory.mkdir(mode=0o700)
     (directory / NAME_FILE).write_text(name, "utf-8")
     return Upload(directory, directory / f"audience{_suffix(name)}", name)
+
+
+def _name_of(part: BodyPartReader) -> str:
+    """The name of a file, without the directories that some browsers give."""
+    name = (part.filename or "audience").rpartition("/")[2].rpartition("\\")[2]
+    return name[:SHOWN_NAME_CHARACTERS_MAX]
 
 
 def _suffix(name: str) -> str:

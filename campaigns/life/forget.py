@@ -17,8 +17,8 @@ import asyncpg
 from campaigns.command_text import command_text
 from campaigns.results.person import find_recipients
 from engine.core.states import CampaignState, RecipientState
-from engine.errors import TryLater
-from engine.store.database import Connection
+from engine.errors import NotFound, TryLater
+from engine.store.database import Connection, Pool
 from engine.store.facts import Fact, FactKind
 from engine.store.queries import queries
 from engine.store.recording import record_looked_up
@@ -80,6 +80,15 @@ async def forget_person(connection: Connection, spellings: Sequence[int], *, act
         recipients = await _locked_states(connection, spellings)
         _require_nothing_to_send(recipients)
         return await _erase(connection, spellings, recipients, skipped, actor)
+
+
+async def read_receipt(pool: Pool, pseudonym: str) -> ForgetReceipt:
+    """The latest receipt with this pseudonym. NotFound if nobody was erased under it."""
+    noted = await pool.fetchval(queries("results_pages")["receipt"], pseudonym)
+    if noted is None:
+        raise NotFound(f"nobody was erased as {pseudonym}")
+    given = {**noted, "at": datetime.fromisoformat(noted["at"]), "campaigns": tuple(noted["campaigns"])}
+    return ForgetReceipt(**given)
 
 
 async def _locked_states(connection: Connection, spellings: Sequence[int]) -> list[asyncpg.Record]:

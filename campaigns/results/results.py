@@ -15,6 +15,7 @@ from typing import Any
 from campaigns.results.breakdown import By, Line, breakdowns, percentiles_s
 from campaigns.results.campaign_pages import accepted_messages
 from campaigns.results.rates import RateHistory, read_rates
+from campaigns.results.replies import campaign_reply_page
 from campaigns.results.report import NumberReport, number_reports
 from campaigns.results.status import CampaignStatus, campaign_status
 from campaigns.results.variants import VariantResult, results_json, results_of, verdicts
@@ -53,7 +54,8 @@ class Times:
 @dataclass(frozen=True, slots=True)
 class CampaignResults:
     """What came of a campaign by a moment. `lines`: by each property that tells recipients apart; empty once
-    they are pruned. `accepted`: by the service, whatever became of them.
+    they are pruned. `accepted`: by the service, whatever became of them. `latest_reply_at`: None also if many
+    others wrote since.
     """
 
     read_at: datetime
@@ -66,6 +68,7 @@ class CampaignResults:
     accepted: int
     lines: Mapping[By, list[Line]]
     numbers: tuple[NumberReport, ...]
+    latest_reply_at: datetime | None
     rates: RateHistory
     variants: tuple[VariantResult, ...]
 
@@ -103,6 +106,7 @@ class CampaignResults:
             "counts": {state.value: self.status.counts[state] for state in RecipientState},
             "accepted": self.accepted,
             "replied": self.replied,
+            "latest_reply_at": self.latest_reply_at,
             "delivery_s": percentiles_s(self.delivery.steps),
             "read_s": percentiles_s(self.reading.steps),
             "variants": results_json(self.variants),
@@ -125,6 +129,7 @@ async def campaign_results(
     assert campaign is not None, "a campaign's row is never deleted once it is planned"
     lines = await breakdowns(pool, campaign_id, tuple(By), turn=turn, note=note)
     numbers = await number_reports(pool, campaign_id)
+    replies = (await campaign_reply_page(pool, campaign_id, limit=1)).replies
     return CampaignResults(
         read_at=read_at,
         status=status,
@@ -135,6 +140,7 @@ async def campaign_results(
         duplicates=campaign["duplicates"],
         accepted=await accepted_messages(pool, campaign_id),
         lines=lines,
+        latest_reply_at=replies[0].sent_at if replies else None,
         numbers=numbers,
         rates=await read_rates(pool, campaign_id, [number.phone_number_id for number in numbers]),
         variants=results_of(lines[By.VARIANT], status.templates),

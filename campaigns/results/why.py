@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from campaigns.results.number_progress import NumberProgress, WaitingGroup
 from campaigns.texts import Texts, words_of
 from engine.core.sending_hours import wait_of
-from engine.core.states import CampaignState, ReasonCode
+from engine.core.states import WAITS, CampaignState, ReasonCode
 
 
 class Person(NamedTuple):
@@ -85,10 +85,9 @@ def explain(
 ) -> list[Why]:
     """The reason of the state comes first. What has only the stored words is not among them."""
     found = list(_reason(reason, code, numbers, stopped_by))
-    if state is CampaignState.RUNNING:
-        found += [why for number in numbers for why in _of_number(number, code)]
-        if code is not ReasonCode.RECIPIENT_HOURS:
-            found += _of_waits(waits)
+    if state is CampaignState.RUNNING and code not in WAITS:
+        found += [why for number in numbers for why in _of_number(number)]
+        found += _of_waits(waits)
     return found
 
 
@@ -154,14 +153,13 @@ def _quota(number: NumberProgress) -> dict[str, Any]:
     }
 
 
-def _of_number(number: NumberProgress, code: ReasonCode | None) -> Iterator[Why]:
-    """What keeps one number from its limit, while the campaign runs."""
+def _of_number(number: NumberProgress) -> Iterator[Why]:
+    """What keeps one number from its limit, while the campaign is sent."""
     label, reason = number.label, number.suspended_reason or ""
     if number.stopped:
         yield _why("stopped", number=label, reason=reason)
     elif _is_used_up(number):
-        if code is not ReasonCode.MESSAGING_LIMIT:
-            yield _why("quota_of_one", **_quota(number))
+        yield _why("quota_of_one", **_quota(number))
     elif number.suspended_until is not None:
         yield _why("rests", number=label, time=number.suspended_until, reason=reason)
     elif number.slowed_since is not None and number.rate_per_s is not None:

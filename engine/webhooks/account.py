@@ -64,14 +64,15 @@ async def _act_on(connection: Connection, field: str, value: dict[str, Any]) -> 
 
 
 async def _set_template(connection: Connection, status: TemplateStatus) -> None:
+    reason = None if not status.reason or status.reason.upper() == "NONE" else status.reason
     await connection.execute(
-        queries("inbox")["set_template_status"], status.name, status.language, status.event
+        queries("inbox")["set_template_status"], status.name, status.language, status.event, reason
     )
     if status.event not in _STOPPED:
         return
-    why = f": {status.reason}" if status.reason and status.reason.upper() != "NONE" else ""
-    reason = f"template {status.name} ({status.language}) was {_STOPPED[status.event]} by the service{why}"
-    paused = await pause_campaigns_of_template(connection, status.name, status.language, reason)
+    why = f": {reason}" if reason else ""
+    words = f"template {status.name} ({status.language}) was {_STOPPED[status.event]} by the service{why}"
+    paused = await pause_campaigns_of_template(connection, status.name, status.language, words)
     _log.warning("template_stopped", template=status.name, language=status.language, campaigns=paused)
 
 

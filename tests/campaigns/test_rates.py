@@ -33,8 +33,8 @@ def test_all_numbers_share_one_span_of_time() -> None:
 
 
 def test_a_sample_that_lacks_a_batch_makes_no_negative_rate() -> None:
-    history = history_of({"1": samples((0, 0), (9.99, 800), (10, 790), (20, 1_600))})
-    assert min(history.lines[0].per_s) > 0
+    history = history_of({"1": samples((0, 0), (10, 800), (10.5, 790), (20, 790), (30, 800))})
+    assert history.lines[0].per_s == pytest.approx((80.0, 0.0, 0.0))
 
 
 def test_a_long_campaign_has_no_more_slots_and_loses_nothing() -> None:

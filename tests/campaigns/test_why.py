@@ -35,7 +35,7 @@ HOURS = "quiet hours until 09:00 America/Sao_Paulo"
             ["waits: quiet hours in one of 3 time zones until 2026-03-02 12:04 UTC"],
         ),
         (
-            "waiting: messaging limit: …", ReasonCode.MESSAGING_LIMIT, [USED_UP],
+            "waiting: messaging limit: …", ReasonCode.MESSAGING_LIMIT, [USED_UP, SLOWED],
             ["waits for the messaging limit of +55 11 1: 1,000 of 1,000 people in 24 hours, continues at 2026-03-02 12:04 UTC"],
         ),
         (

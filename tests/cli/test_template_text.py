@@ -14,7 +14,7 @@ CALL = {"type": "QUICK_REPLY", "text": "Call me"}
 def lines(*components: dict[str, Any], parameter_format: str = "POSITIONAL") -> list[str]:
     definition = {"components": list(components), "parameter_format": parameter_format}
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    return list(template_lines(StoredTemplate("offer", "de", "APPROVED", "MARKETING", now, definition)))
+    return list(template_lines(StoredTemplate("offer", "de", "APPROVED", None, "MARKETING", now, definition)))
 
 
 def test_every_placeholder_has_a_word_and_two_links_differ() -> None:

@@ -38,6 +38,20 @@ def form(spec: dict[str, Any], rows: str = f"+{PHONE},Ana,A1\nnot a number,Bo,A2
     return data
 
 
+def suppression_form() -> aiohttp.FormData:
+    data = aiohttp.FormData()
+    data.add_field("spec", "{}", content_type="application/json")
+    data.add_field("file", f"phone\n+{PHONE + 5}\nnonsense\n", filename="list.csv")
+    return data
+
+
+def audience(name: str, rows: str = f"+{PHONE},Ana,A1\nnot a number,Bo,A2\n") -> aiohttp.FormData:
+    data = aiohttp.FormData()
+    data.add_field("audience", rows and f"phone,name,order\n{rows}", filename=name)
+    return data
+
+
+CORRECTION = {"rows": [{"line": 3, "cells": [f"+{PHONE + 1}", "Bo", "A2"]}]}
 # Method, path as documented, path as asked, what is sent, and the status. In this order: some need what others made.
 CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("GET", "/campaigns", "/campaigns?limit=1", {}, 200),
@@ -52,6 +66,14 @@ CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("POST", "/campaigns", "/campaigns", {"data": form(SPEC)}, 200),
     ("POST", "/campaigns", "/campaigns", {"data": form({**SPEC, "template": "nothing", "name": "other"})}, 422),
     ("POST", "/campaigns", "/campaigns", {"json": SPEC}, 415),
+    ("POST", "/lists", "/lists", {"data": audience("people.csv")}, 201),
+    ("POST", "/lists", "/lists", {"data": audience("people.csv", "")}, 422),
+    ("POST", "/lists/{reference}/check", "/lists/{reference}/check", {"json": {}}, 200),
+    ("POST", "/lists/{reference}/check", "/lists/{reference}/check", {"json": {"phone_column": "mobile"}}, 422),
+    ("POST", "/lists/{reference}/check", "/lists/0/check", {"json": {}}, 404),
+    ("POST", "/lists/{reference}/corrections", "/lists/{reference}/corrections", {"json": CORRECTION}, 200),
+    ("POST", "/lists/{reference}/campaign", "/lists/{reference}/campaign", {"json": {**SPEC, "name": "listed", "dry_run": True}}, 200),
+    ("DELETE", "/lists/{reference}", "/lists/{reference}", {}, 200),
     ("POST", "/campaigns/{name}/test-sends", "/campaigns/spring/test-sends", {"json": {"phones": [f"+{PHONE + 50}"]}, "headers": KEY}, 201),
     ("POST", "/campaigns/{name}/test-sends", "/campaigns/spring/test-sends", {"json": {"phones": [f"+{PHONE}"]}}, 400),
     ("POST", "/campaigns/{name}/clones", "/campaigns/autumn/clones", {"json": {"name": "winter", "changes": {"window": "09:00-20:00"}}}, 200),
@@ -79,6 +101,8 @@ CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("POST", "/campaigns/{name}/pause", "/campaigns/spring/pause", {}, 409),
     ("GET", "/people/{phone}", f"/people/{PHONE}", {}, 200),
     ("GET", "/people/{phone}", "/people/12", {}, 422),
+    ("DELETE", "/people/{phone}", f"/people/{PHONE + 2}", {}, 409),  # in doubt
+    ("DELETE", "/people/{phone}", f"/people/{PHONE}", {}, 200),
     ("GET", "/numbers", "/numbers", {}, 200),
     ("PUT", "/numbers/{number}/limit", f"/numbers/{NUMBER}/limit", {"json": {"limit_per_s": 12.5}}, 200),
     ("PUT", "/numbers/{number}/limit", f"/numbers/{NUMBER}/limit", {"json": {"limit_per_s": -1}}, 422),
@@ -88,9 +112,12 @@ CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("GET", "/templates/{name}", "/templates/order", {}, 200),
     ("POST", "/suppressions", "/suppressions", {"json": {"phones": [f"+{PHONE}"]}}, 200),
     ("POST", "/suppressions", "/suppressions", {"json": {"phones": "all"}}, 422),
+    ("POST", "/suppressions/import", "/suppressions/import", {"data": suppression_form()}, 200),
     ("GET", "/suppressions", "/suppressions", {}, 200),
     ("DELETE", "/suppressions/{phone}", f"/suppressions/{PHONE}", {}, 200),
     ("GET", "/audit", "/audit?limit=2", {}, 200),
+    ("PUT", "/users/{name}", "/users/ana", {"json": {"role": "send"}}, 422),  # nobody would manage
+    ("PUT", "/users/{name}", "/users/boss", {"json": {"role": "manage"}}, 200),
     ("PUT", "/users/{name}", "/users/ana", {"json": {"role": "send"}}, 200),
     ("PUT", "/users/{name}", "/users/ana", {"json": {"role": "send", "password": "short"}}, 422),
     ("GET", "/users", "/users", {}, 200),
@@ -103,9 +130,12 @@ CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
 ]  # fmt: skip
 # Only its refusal is driven: a canary takes a sender. tests/campaigns has the rest.
 NO_CANARY = {("POST", "/campaigns/{name}/approve")}
+# Driven beside the emulator, by test_account_at_service.py.
+AT_SERVICE = {("POST", "/templates"), ("POST", "/templates/sync"), ("POST", "/numbers/sync")}
 NO_JSON = {
     ("GET", "/campaigns/{name}/progress"),
     ("GET", "/campaigns/{name}/export"),
+    ("GET", "/suppressions/export"),
 }  # tests of their own below
 
 
@@ -140,15 +170,18 @@ def test_every_operation_has_a_name_of_its_own() -> None:
 
 
 async def test_every_operation_keeps_the_document(manager: Caller) -> None:
+    uploaded = ""
     for method, path, asked, sent, status in CALLS:
-        reply = await manager(method, PREFIX + asked, **sent)
+        reply = await manager(method, PREFIX + asked.replace("{reference}", uploaded), **sent)
+        if status == 201 and path == "/lists":
+            uploaded = reply.body["reference"]
         assert reply.status == status, (method, asked, reply.text)
         if status >= 400:
             assert reply.headers["Content-Type"].startswith(CONTENT_TYPE)
             assert reply.body["status"] == status
         require_documented(method, path, reply)
     driven = {(method, path) for method, path, _, _, status in CALLS if status < 400}
-    assert driven | NO_JSON | NO_CANARY == {(each.method, each.path) for each in OPERATIONS}
+    assert driven | NO_JSON | NO_CANARY | AT_SERVICE == {(each.method, each.path) for each in OPERATIONS}
 
 
 async def test_the_document_is_served_to_everybody(url: str) -> None:
@@ -309,6 +342,25 @@ async def test_every_option_of_a_manifest_is_a_member(manager: Caller, pool: Poo
 async def test_errors_name_the_file_as_its_owner_does(manager: Caller) -> None:
     reply = await manager.post(f"{PREFIX}/campaigns", data=form({**SPEC, "phone_column": "mobile"}))
     assert reply.status == 422 and "people.csv" in reply.text and "uploads" not in reply.text
+
+
+async def test_a_list_is_corrected_and_becomes_a_campaign(
+    manager: Caller, pool: Pool, tmp_path: Path
+) -> None:
+    added = (await manager.post(f"{PREFIX}/lists", data=audience("people.csv"))).body
+    assert added["columns"] == ["phone", "name", "order"]
+    path = f"{PREFIX}/lists/{added['reference']}"
+    found = (await manager.post(f"{path}/check", json={"param": ["name"]})).body["found"]
+    assert (found["good"], [(row["line"], row["cells"]) for row in found["bad_rows"]]) == (
+        1,
+        [(3, ["not a number", "Bo", "A2"])],
+    )
+    await manager.post(f"{path}/corrections", json=CORRECTION)
+    assert (await manager.post(f"{path}/check", json={})).body["found"]["good"] == 2
+    created = await manager.post(f"{path}/campaign", json=SPEC, headers=KEY)
+    assert (created.status, created.body["recipients"]) == (200, 2)
+    assert (await manager.post(f"{path}/campaign", json=SPEC, headers=KEY)).body == created.body
+    assert list((tmp_path / "uploads").iterdir()) == []
 
 
 @pytest.mark.parametrize("content", [b"\x89PNG\r\n", b"%PDF-1.7"])

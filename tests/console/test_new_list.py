@@ -239,3 +239,40 @@ async def test_a_check_whose_process_ends_early_says_so(
     monkeypatch.setattr(list_check, "PROCESS", inspection_process.__name__)
     await sender.post(f"{path}/rows", data={"again": "1"})
     assert figure(await checked(sender, path), "bad") == 2
+
+
+async def test_people_of_a_file_are_left_out_and_the_file_is_named_as_its_owner_does(sender: Caller) -> None:
+    path = await listed(sender, f"phone,name,order\n+{PHONE},Bo,B1\n+{PHONE + 90},Di,B3\n")
+    data = aiohttp.FormData()
+    data.add_field("excluded", f"Phone\n{PHONE + 90}\n", filename="left.csv")
+    assert (await sender.post(f"{path}/exclusions", data=data)).status == 303
+    assert "left.csv" in (await sender.get(path)).text
+    await sender.post(path, data={"phone_column": "phone"})
+    message = [("template", "order en"), ("param", "name"), ("param", "order")]
+    await sender.post(f"{path}/message", data=message)
+    sending = {"name": "autumn", "number": "1001", "check": "1"}
+    page = (await sender.post(f"{path}/sending", data=sending)).text
+    assert "2 rows = 1 recipients + 1 rejected" in page
+    data = aiohttp.FormData()
+    data.add_field("excluded", "phone\nnonsense\n", filename="bad.csv")
+    await sender.post(f"{path}/exclusions", data=data)
+    page = html.unescape((await sender.post(f"{path}/sending", data=sending)).text)
+    assert "the phone 'nonsense'" in page
+    assert "uploads" not in page
+    stored = re.findall(r'name="file" value="([^"]+)"', (await sender.get(f"{path}/exclusions")).text)
+    await sender.post(f"{path}/exclusions/remove", data={"file": stored[1]})
+    page = (await sender.post(f"{path}/sending", data=sending)).text
+    assert "2 rows = 1 recipients + 1 rejected" in page
+
+
+async def test_a_file_of_this_machine_cannot_be_removed_or_named(sender: Caller, tmp_path: Path) -> None:
+    path, file = await listed(sender, BAD), tmp_path / "of the operator"
+    file.write_text("phone\n1\n")
+    await sender.post(f"{path}/exclusions/remove", data={"file": str(file)})
+    assert file.exists()
+    await sender.post(path, data={"phone_column": "phone", "exclude": str(file)})
+    await sender.post(
+        f"{path}/message", data=[("template", "order en"), ("param", "name"), ("param", "order")]
+    )
+    sending = {"name": "autumn", "number": "1001", "check": "1"}
+    assert "is no campaign" in html.unescape((await sender.post(f"{path}/sending", data=sending)).text)

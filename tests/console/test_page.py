@@ -35,7 +35,7 @@ async def test_the_main_story(page: Page, pool: Pool) -> None:
     await expect(page.get_by_text("paused by ")).to_be_visible()
     await page.get_by_role("button", name="Resume").click()
     await expect(page.locator("[data-part=state] .pill")).to_have_text("running")
-    await page.get_by_role("link", name="Failed").click()
+    await page.get_by_role("link", name="Failed", exact=True).click()
     await page.get_by_role("link", name=f"+{PHONE + 1}").click()
     await expect(page.get_by_text("Attempt 1")).to_be_visible()
     await page.go_back()

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Page, expect
 
 from campaigns.console import result_readings
 from campaigns.console.result_readings import ResultReadings
 from campaigns.results.results import CampaignResults
 from engine.store.database import Pool
-from tests.console.chromium import browser, needs_chromium, require_accessible, tab_of
+from tests.console.chromium import browser, needs_chromium, page, require_accessible, tab_of
 from tests.console.conftest import BAD_CODE, NUMBER, OTHER_NUMBER, Caller
 
-__all__ = ["browser"]  # a fixture
+__all__ = ["browser", "page"]  # fixtures
 RESULTS = "/campaigns/spring/results"
 
 
@@ -36,6 +36,7 @@ async def sent(pool: Pool, campaign: str) -> None:
     await pool.execute(
         "UPDATE campaign_numbers SET first_attempt_at = now() - interval '1 min', last_attempt_at = now()"
     )
+    await pool.execute("UPDATE campaigns SET started_at = now() - interval '1 min'")
     await pool.execute("UPDATE outcomes SET phone_number_id = $1 WHERE kind = 2", OTHER_NUMBER)
 
 
@@ -52,7 +53,7 @@ async def test_the_results_say_how_far_how_fast_and_why_not(sent: None, manager:
     assert re.search(r"Half of the messages took (1 min 5\d s|2 min \d s) or less", text)
     assert re.search(rf"{BAD_CODE} undeliverable", text)
     assert "1 recipients are in doubt" in text
-    assert re.search(r"Replied 1 ", text)
+    assert re.search(r"Replied 1 100.0 % · latest at", text)
     assert "Requests a second of each number, from" in text
     assert "Variants" not in text, "it has none"
 
@@ -70,10 +71,9 @@ async def test_the_file_loads_nothing_and_has_all_tables(file: str) -> None:
     assert "default-src 'none'" in file
 
 
-async def test_before_it_is_read_a_download_leads_to_the_page(
-    pool: Pool, campaign: str, manager: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And nobody waits for the reading, however long it takes."""
+@pytest.fixture
+def released(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Readings stay at four recipients until it is set."""
     released = asyncio.Event()
     read = result_readings.campaign_results
 
@@ -83,6 +83,13 @@ async def test_before_it_is_read_a_download_leads_to_the_page(
         return await read(*given, **options)
 
     monkeypatch.setattr(result_readings, "campaign_results", wait)
+    return released
+
+
+async def test_before_it_is_read_a_download_leads_to_the_page(
+    campaign: str, manager: Caller, released: asyncio.Event
+) -> None:
+    """And nobody waits for the reading, however long it takes."""
     assert "10 recipients are being counted" in (reply := await manager.get(RESULTS)).text
     assert "40.0 %" in reply.text
     reply = await manager.get("/campaigns/spring/report.html")
@@ -135,12 +142,23 @@ async def test_the_file_is_accessible_and_fits_a_telephone(
 ) -> None:
     path = tmp_path / "report.html"
     path.write_text(file, "utf-8")
-    page = await tab_of(browser, url, color_scheme=scheme, viewport={"width": 360, "height": 800})
-    await page.goto(path.as_uri())
-    await expect(page.get_by_role("heading", name="spring")).to_be_visible()
-    await require_accessible(page)
-    assert await page.evaluate("document.documentElement.scrollWidth") <= 360
+    tab = await tab_of(browser, url, color_scheme=scheme, viewport={"width": 360, "height": 800})
+    await tab.goto(path.as_uri())
+    await expect(tab.get_by_role("heading", name="spring")).to_be_visible()
+    await require_accessible(tab)
+    assert await tab.evaluate("document.documentElement.scrollWidth") <= 360
     for view in (RESULTS, f"{RESULTS}?by=number"):
-        await page.goto(view)
-        await require_accessible(page)
-        assert await page.evaluate("document.documentElement.scrollWidth") <= 360
+        await tab.goto(view)
+        await require_accessible(tab)
+        assert await tab.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@needs_chromium
+async def test_the_page_shows_the_results_as_soon_as_they_are_counted(
+    page: Page, released: asyncio.Event
+) -> None:
+    await page.goto(RESULTS)
+    await expect(page.get_by_text("10 recipients are being counted")).to_be_visible()
+    released.set()
+    await expect(page.get_by_role("heading", name="How far the messages came")).to_be_visible()
+    await expect(page.get_by_role("link", name="Download as a file")).to_be_visible()

@@ -13,6 +13,11 @@ from tests.console.conftest import Caller
 # Everything else may be done by whoever may look.
 ONLY_SEND = {
     "POST /api/v1/campaigns",
+    "POST /api/v1/lists",
+    "POST /api/v1/lists/{reference}/check",
+    "POST /api/v1/lists/{reference}/corrections",
+    "POST /api/v1/lists/{reference}/campaign",
+    "DELETE /api/v1/lists/{reference}",
     "POST /api/v1/campaigns/{name}/start",
     "POST /api/v1/campaigns/{name}/pause",
     "POST /api/v1/campaigns/{name}/resume",
@@ -27,6 +32,15 @@ ONLY_SEND = {
     "POST /api/v1/campaigns/{name}/suppressions",
     "POST /api/v1/numbers/{number}/resume",
     "POST /api/v1/suppressions",
+    "POST /api/v1/suppressions/import",
+    "POST /suppression/import",
+    "GET /suppression/import/{reference}",
+    "POST /suppression/import/{reference}",
+    "GET /live/suppression/import/{reference}",
+    "GET /suppression/import/{reference}/rejects",
+    "POST /api/v1/numbers/sync",
+    "POST /api/v1/templates",
+    "POST /api/v1/templates/sync",
     "GET /campaigns/{name}/ask/{action}",
     *(
         f"{method} /campaigns/{{name}}/{action}"
@@ -39,6 +53,9 @@ ONLY_SEND = {
     "POST /new",
     "GET /new/{reference}",
     "POST /new/{reference}",
+    "GET /new/{reference}/exclusions",
+    "POST /new/{reference}/exclusions",
+    "POST /new/{reference}/exclusions/remove",
     "GET /new/{reference}/rows",
     "POST /new/{reference}/rows",
     "GET /new/{reference}/rows/download",
@@ -54,10 +71,19 @@ ONLY_SEND = {
     "POST /campaigns/{name}/launch",
     "GET /live/campaigns/{name}/launch",
     "POST /numbers/{number}/resume",
+    "POST /numbers/sync",
+    "POST /templates/sync",
+    "GET /new-template",
+    "POST /new-template",
+    "POST /new-template/preview",
     "POST /suppression",
 }
 ONLY_MANAGE = {
     "PUT /api/v1/numbers/{number}/limit",
+    "DELETE /api/v1/people/{phone}",
+    "GET /people/{phone}/erase",
+    "POST /people/{phone}/erase",
+    "GET /erased/{pseudonym}",
     "DELETE /api/v1/suppressions/{phone}",
     "GET /api/v1/users",
     "PUT /api/v1/users/{name}",
@@ -67,6 +93,17 @@ ONLY_MANAGE = {
     "POST /api/v1/tokens",
     "DELETE /api/v1/tokens/{name}",
     "POST /numbers/{number}/limit",
+    "GET /users",
+    "POST /users",
+    "GET /users/{name}",
+    "POST /users/{name}",
+    "POST /users/{name}/sign-out",
+    "GET /users/{name}/remove",
+    "POST /users/{name}/remove",
+    "GET /tokens",
+    "POST /tokens",
+    "GET /tokens/{name}/remove",
+    "POST /tokens/{name}/remove",
     "POST /suppression/remove",
 }
 EVERYBODY = {
@@ -79,6 +116,7 @@ EVERYBODY = {
 FORBIDDEN = {Role.LOOK: ONLY_SEND | ONLY_MANAGE, Role.SEND: ONLY_MANAGE, Role.MANAGE: set()}
 VALUES = {
     "name": "x",
+    "pseudonym": "x",
     "number": "9",
     "phone": "5511960000000",
     "action": "x",

@@ -12,6 +12,7 @@ from campaigns.console.choices import write_choices
 from campaigns.console.people import add_token, store_user
 from campaigns.console.roles import Role
 from campaigns.console.uploads import Upload
+from campaigns.life.forget import forget_person
 from engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, require_accessible, tab_of
 from tests.console.conftest import PHONE
@@ -44,10 +45,31 @@ async def scene(browser: Browser, pool: Pool, url: str, tmp_path: Path) -> Scene
     await expect(page.get_by_role("button", name="Correct and check again")).to_be_visible()
     stored = tmp_path / "uploads" / upload.rpartition("/")[2]
     write_choices(Upload(stored, stored, file.name), template="order", language="en")
+    filled = {
+        "/new/{reference}": (upload,),
+        "/erased/{pseudonym}": (f"/erased/{await erased(pool)}",),
+        "/suppression/import/{reference}": (await imported(page, file),),
+    }
     state: Any = await page.context.storage_state()
     headers = {"Cookie": "; ".join(f"{each['name']}={each['value']}" for each in state["cookies"])}
-    found = [view async for view in views(url, {"/new/{reference}": (upload,)}, headers)]
+    found = [view async for view in views(url, filled, headers)]
     return Scene(found, state)
+
+
+async def erased(pool: Pool) -> str:
+    """The pseudonym of somebody who was erased."""
+    async with pool.acquire() as connection:
+        return (await forget_person(connection, [PHONE + 9], actor="test")).pseudonym
+
+
+async def imported(page: Page, file: Path) -> str:
+    """Where the import of a list shows what it read."""
+    await page.goto("/suppression")
+    await page.locator("input[type=file]").set_input_files(file)
+    await page.get_by_role("button", name="Upload").click()
+    await page.get_by_role("button", name="Suppress these numbers").click()
+    await expect(page.get_by_text("Could not be read", exact=True)).to_be_visible()
+    return urlsplit(page.url).path
 
 
 async def sign_in(page: Page) -> None:

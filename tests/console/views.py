@@ -15,11 +15,13 @@ from campaigns.console.pages.routes import PAGES
 # What stands for the beginning of a route; the longest that fits counts. Several: a page that differs much.
 FILLED: Mapping[str, tuple[str, ...]] = {
     "/campaigns/{name}": ("/campaigns/spring",),
-    "/campaigns/{name}/ask/{action}": ("/campaigns/spring/ask/start", "/campaigns/spring/ask/cancel"),
+    "/campaigns/{name}/results": ("/campaigns/spring/results", "/campaigns/spring/results?by=number"),
+    "/campaigns/{name}/ask/{action}": ("/campaigns/spring/ask/cancel",),
     "/templates/{name}": ("/templates/order",),
     "/people/{phone}": ("/people/5511960000000",),
     "/users/{name}": ("/users/ana",),
     "/tokens/{name}": ("/tokens/reports",),
+    "/erased/{pseudonym}": (),  # of a person whom somebody erased: tests/console/test_erasing.py
 }
 
 
@@ -66,5 +68,6 @@ def named(route: str, filled: Mapping[str, tuple[str, ...]]) -> list[View]:
 
 def _name(route: str, address: str) -> str:
     """The parts of the route; a placeholder is "one", an action its own name."""
-    pairs = zip(route.strip("/").split("/"), address.strip("/").split("/"), strict=True)
+    shown = address.strip("/").replace("?by=", "-by-").split("/")
+    pairs = zip(route.strip("/").split("/"), shown, strict=True)
     return "-".join("one" if part.startswith("{") and part != "{action}" else value for part, value in pairs)

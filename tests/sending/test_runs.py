@@ -1,5 +1,6 @@
 """Campaigns from the first claim to the end: everybody once, at the pace of the number, over several numbers."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -48,6 +49,21 @@ async def test_everybody_is_accepted_once_and_the_campaign_finishes(pool: Pool) 
         assert {tuple(row) for row in states} == {("done", None, True)}
         done = await connection.fetchrow("SELECT attempts, accepted, throttled FROM campaign_numbers")
         assert done is not None and tuple(done) == (500, 500, 0)
+
+
+async def test_since_when_a_number_is_throttled_is_stored_and_what_it_sent_by_then(pool: Pool) -> None:
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: 400})
+        campaign = await plant_campaign(connection, recipients=5_000)
+
+    async def is_noted() -> bool:
+        return bool(
+            await pool.fetchval("SELECT EXISTS (SELECT FROM numbers WHERE slowed_since IS NOT NULL)")
+        ) and bool(await pool.fetchval("SELECT EXISTS (SELECT FROM campaign_rates WHERE attempts > 0)"))
+
+    timing = replace(QUICK, sample_period_s=0.05)
+    async with serving(**{SLOW: 40}) as emulator, started(pool, emulator, campaign, timing=timing):
+        await until(is_noted)
 
 
 async def test_each_message_says_what_its_recipients_row_says(pool: Pool) -> None:

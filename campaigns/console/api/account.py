@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 from aiohttp import web
 
-from campaigns.account.numbers import list_numbers, resume_number, set_limit
-from campaigns.account.templates import list_templates, templates_named
-from campaigns.console.api.replying import body_of, query_of, reply
+from campaigns.account.numbers import list_numbers, resume_number, set_limit, sync_numbers
+from campaigns.account.templates import create_template, list_templates, sync_templates, templates_named
+from campaigns.console.api.account_shapes import SuppressionImport, TemplateRequest
+from campaigns.console.api.replying import body_of, once, query_of, reply
 from campaigns.console.api.shapes import (
     AuditQuery,
     LimitRequest,
@@ -16,15 +18,28 @@ from campaigns.console.api.shapes import (
     SuppressionsQuery,
     SuppressRequest,
 )
+from campaigns.console.api.upload_planning import first_rejects
 from campaigns.console.context import caller_of, console_of
+from campaigns.console.csv_text import csv_bytes
+from campaigns.console.forms import next_part, part_text
+from campaigns.console.imports import import_upload
+from campaigns.console.uploads import discard, store_upload
+from campaigns.life.forget import forget_person
 from campaigns.results.audit_pages import audit_page
+from campaigns.results.person import read_spellings
 from campaigns.results.phone_history import phone_history
 from campaigns.suppression import (
+    EXPORT_HEADER,
     SuppressionCounts,
     add_suppressions,
+    export_cells,
+    list_suppressions,
     remove_suppressions,
     suppression_page,
 )
+from engine.api.endpoints.templates import NewTemplate
+
+EXPORT_ROWS = 5_000  # written at once
 
 
 async def numbers(request: web.Request) -> web.Response:
@@ -51,6 +66,36 @@ async def template(request: web.Request) -> web.Response:
     return reply({"templates": await templates_named(console_of(request).pool, request.match_info["name"])})
 
 
+async def sync_all_numbers(request: web.Request) -> web.Response:
+    """Read the numbers from the service."""
+    console = console_of(request)
+    async with console.account() as (service, waba_id):
+        found = await sync_numbers(console.pool, service.numbers, waba_id, actor=caller_of(request).name)
+    return reply({"numbers": found})
+
+
+async def sync_all_templates(request: web.Request) -> web.Response:
+    """Read the templates from the service."""
+    console = console_of(request)
+    async with console.account() as (service, waba_id):
+        found = await sync_templates(console.pool, service.templates, waba_id, actor=caller_of(request).name)
+    return reply({"templates": found})
+
+
+async def submit_template(request: web.Request) -> web.Response:
+    """Its review takes a while: ask for the template to see its status."""
+    asked, console = await body_of(request, TemplateRequest), console_of(request)
+
+    async def work() -> dict[str, Any]:
+        new = NewTemplate(**asked.model_dump())
+        async with console.account() as (service, waba_id):
+            actor = caller_of(request).name
+            created = await create_template(console.pool, service, waba_id, new, actor=actor)
+        return {"name": new.name, "language": new.language, **asdict(created)}
+
+    return reply(await once(request, await request.read(), work), 201)
+
+
 async def suppressions(request: web.Request) -> web.Response:
     asked = query_of(request, SuppressionsQuery)
     page = await suppression_page(console_of(request).pool, after=asked.after, limit=asked.limit)
@@ -74,6 +119,40 @@ async def unsuppress(request: web.Request) -> web.Response:
     return reply(_change(counts))
 
 
+async def export_suppressions(request: web.Request) -> web.StreamResponse:
+    """The whole list as CSV, page by page."""
+    response = web.StreamResponse(
+        headers={
+            "Content-Type": "text/csv; charset=utf-8",
+            "Content-Disposition": 'attachment; filename="suppressions.csv"',
+        }
+    )
+    await response.prepare(request)
+    rows: list[tuple[object, ...]] = [EXPORT_HEADER]
+    async for entry in list_suppressions(console_of(request).pool):
+        rows.append(export_cells(entry))
+        if len(rows) >= EXPORT_ROWS:
+            await response.write(csv_bytes(rows))
+            rows.clear()
+    await response.write(csv_bytes(rows))
+    return response
+
+
+async def import_list(request: web.Request) -> web.Response:
+    """A file in the form of an audience. The same again changes nothing."""
+    asked = SuppressionImport.model_validate_json(await part_text(await next_part(request, "spec")))
+    console = console_of(request)
+    upload = await store_upload(console.own, await next_part(request, "file"))
+    try:
+        counts = await import_upload(
+            console.pool, upload, **asked.model_dump(), actor=caller_of(request).name
+        )
+        listed = first_rejects(upload.rejects) if upload.rejects.exists() else []
+    finally:
+        discard(upload)
+    return reply({**_change(counts), "rejected": counts.rejected, "rejects": listed})
+
+
 def _change(counts: SuppressionCounts) -> dict[str, int]:
     return {"changed": counts.changed, "unchanged": counts.unchanged}
 
@@ -82,6 +161,14 @@ async def person(request: web.Request) -> web.Response:
     region = query_of(request, PhoneQuery).region
     phone = request.match_info["phone"]
     return reply(await phone_history(console_of(request).pool, phone if region else plus(phone), region))
+
+
+async def erase(request: web.Request) -> web.Response:
+    region = query_of(request, PhoneQuery).region
+    phone = request.match_info["phone"]
+    spellings = read_spellings(phone if region else plus(phone), region)
+    async with console_of(request).pool.acquire() as connection:
+        return reply(await forget_person(connection, spellings, actor=caller_of(request).name))
 
 
 def plus(phone: str) -> str:

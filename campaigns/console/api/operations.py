@@ -9,19 +9,23 @@ from pydantic import BaseModel
 
 from campaigns.console.api import (
     account,
+    account_shapes,
     campaigns,
     creation,
     exporting,
+    lists,
     people,
     results,
     shapes,
     steering,
     steering_shapes,
 )
+from campaigns.console.api.create_request import CreateRequest
 from campaigns.console.api.shapes import NoQuery
 from campaigns.console.context import Handler, Route
-from campaigns.console.request_limits import EXPORTS, TEST_SENDS, UPLOADS, Allowance
+from campaigns.console.request_limits import EXPORTS, SERVICE_CALLS, TEST_SENDS, UPLOADS, Allowance
 from campaigns.console.roles import Role
+from campaigns.life.forget import ForgetReceipt
 from campaigns.results.audit_pages import AuditPage
 from campaigns.results.campaign_pages import CampaignPage
 from campaigns.results.phone_history import PhoneHistory
@@ -60,6 +64,7 @@ class Operation:
 
 
 CAMPAIGN = "/campaigns/{name}"
+LIST = "/lists/{reference}"
 
 
 def _steering(word: str, summary: str, action: campaigns.Steer) -> Operation:
@@ -77,6 +82,24 @@ OPERATIONS = (
         shapes.Created, request=shapes.CreateUpload, request_type="multipart/form-data",
         takes_key=True, allowance=UPLOADS,
     ),
+    Operation(
+        "POST", "/lists", SEND, "Upload a list, to check and correct it first", lists.add,
+        shapes.UploadedList, request=shapes.ListUpload, request_type="multipart/form-data", status=201,
+        allowance=UPLOADS,
+    ),
+    Operation(
+        "POST", f"{LIST}/check", SEND, "Check its rows; waits some seconds", lists.check, shapes.CheckedList,
+        request=shapes.ListCheckRequest,
+    ),
+    Operation(
+        "POST", f"{LIST}/corrections", SEND, "Correct rows; the file stays as it is", lists.correct,
+        shapes.CorrectedCount, request=shapes.CorrectionsRequest,
+    ),
+    Operation(
+        "POST", f"{LIST}/campaign", SEND, "Create a campaign from it", lists.create, shapes.Created,
+        request=CreateRequest, takes_key=True,
+    ),
+    Operation("DELETE", LIST, SEND, "Give it up", lists.remove, shapes.RemovedList),
     Operation("GET", CAMPAIGN, LOOK, "How far a campaign is", campaigns.show_campaign, shapes.Status),
     Operation(
         "GET", f"{CAMPAIGN}/progress", LOOK, "The same as a stream of events named progress",
@@ -150,6 +173,10 @@ OPERATIONS = (
         "GET", "/people/{phone}", LOOK, "All that happened to a phone", account.person, PhoneHistory,
         shapes.PhoneQuery,
     ),
+    Operation(
+        "DELETE", "/people/{phone}", MANAGE, "Erase a person, for good", account.erase, ForgetReceipt,
+        shapes.PhoneQuery,
+    ),
     Operation("GET", "/numbers", LOOK, "The business numbers", account.numbers, shapes.NumberList),
     Operation(
         "POST", "/numbers/{number}/resume", SEND, "Let a stopped number send again", account.resume,
@@ -159,7 +186,20 @@ OPERATIONS = (
         "PUT", "/numbers/{number}/limit", MANAGE, "Set its limit", account.limit, shapes.NumberLimit,
         request=shapes.LimitRequest,
     ),
+    Operation(
+        "POST", "/numbers/sync", SEND, "Read the numbers from the service", account.sync_all_numbers,
+        shapes.NumberList, allowance=SERVICE_CALLS,
+    ),
     Operation("GET", "/templates", LOOK, "The templates", account.templates, shapes.TemplateList),
+    Operation(
+        "POST", "/templates", SEND, "Submit a template for review", account.submit_template,
+        account_shapes.SubmittedTemplate, request=account_shapes.TemplateRequest, status=201, takes_key=True,
+        allowance=SERVICE_CALLS,
+    ),
+    Operation(
+        "POST", "/templates/sync", SEND, "Read the templates from the service", account.sync_all_templates,
+        shapes.TemplateList, allowance=SERVICE_CALLS,
+    ),
     Operation(
         "GET", "/templates/{name}", LOOK, "A template in each language", account.template,
         shapes.TemplateList,
@@ -171,6 +211,15 @@ OPERATIONS = (
     Operation(
         "POST", "/suppressions", SEND, "Suppress phones", account.suppress, shapes.SuppressionChange,
         request=shapes.SuppressRequest,
+    ),
+    Operation(
+        "POST", "/suppressions/import", SEND, "Suppress the phones of a file", account.import_list,
+        account_shapes.SuppressionImported, request=account_shapes.SuppressionUpload,
+        request_type="multipart/form-data", allowance=UPLOADS,
+    ),
+    Operation(
+        "GET", "/suppressions/export", LOOK, "The suppression list as CSV", account.export_suppressions,
+        media_type=CSV, allowance=EXPORTS,
     ),
     Operation(
         "DELETE", "/suppressions/{phone}", MANAGE, "Take a phone off the list", account.unsuppress,

@@ -25,13 +25,13 @@ async def users(request: web.Request) -> web.Response:
 async def store(request: web.Request) -> web.Response:
     asked, name = await body_of(request, UserRequest), request.match_info["name"]
     pool, actor = console_of(request).pool, caller_of(request).name
-    await store_user(pool, name, asked.role, asked.password, actor=actor)
+    await store_user(pool, name, asked.role, asked.password, actor=actor, keeps_manager=True)
     return reply({"name": name, "role": asked.role})
 
 
 async def remove(request: web.Request) -> web.Response:
     name = request.match_info["name"]
-    await remove_user(console_of(request).pool, name, actor=caller_of(request).name)
+    await remove_user(console_of(request).pool, name, actor=caller_of(request).name, keeps_manager=True)
     return reply({"name": name})
 
 

@@ -25,6 +25,7 @@ class CountedResults(TypedDict):
     counts: Counts
     accepted: int
     replied: int
+    latest_reply_at: datetime | None
     delivery_s: dict[str, float] | None
     read_s: dict[str, float] | None
     variants: list[dict[str, Any]]

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
+from campaigns.console.api.shapes import SamePeople, Share
 from campaigns.results.export import ExportFilter
 from campaigns.results.export_files import ExportForm
 from engine.core.states import CampaignState, RecipientState
@@ -111,6 +112,10 @@ class Planned(TypedDict):
     rejected: int
     duplicates: int
     suppressed: int | None
+    without_hours: int
+    same_people: list[SamePeople]
+    templates: list[Share]
+    unmatched_languages: dict[str, int]
     changes: list[OptionChange]
 
 

@@ -80,7 +80,7 @@ async def _list_rejects(console: Console, upload: Upload, spec: CampaignSpec) ->
 
 
 def spec_of(asked: CampaignOptions, upload: Upload) -> CampaignSpec:
-    """The campaign of an upload. As its options are stored, the file has the name that its owner gave it."""
+    """The campaign of an upload. In its stored options, files have the names that their owner gave them."""
     values = asked.values()
     require_no_files(values.get("exclude", ()), upload)
     located = {"audience": str(upload.path), "rejects": str(upload.rejects)}
@@ -88,6 +88,8 @@ def spec_of(asked: CampaignOptions, upload: Upload) -> CampaignSpec:
         located["header_file"] = str(file)
     spec = spec_of_values(values | located)
     given = values | {"audience": upload.name}
+    if "exclude" in values:
+        given["exclude"] = [upload.beside.get(name, name) for name in values["exclude"]]
     if spec.header_column is not None:
         # Cells are written by others. A path in one must not send what lies here, such as the list itself.
         spec = replace(spec, header_directory=upload.directory / NO_FILES)

@@ -1,25 +1,63 @@
-"""Numbers, templates, the suppression list and the audit."""
+"""Numbers, the suppression list and the audit."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from aiohttp import web
 
-from campaigns.account.numbers import list_numbers, resume_number, set_limit
-from campaigns.account.templates import list_templates, templates_named
+from campaigns.account.number_state import number_state
+from campaigns.account.numbers import BusinessNumber, list_numbers, resume_number, set_limit, sync_numbers
 from campaigns.console.api.account import plus
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.shapes import AuditQuery, SuppressionsQuery
-from campaigns.console.context import caller_of, console_of
+from campaigns.console.context import Console, caller_of, console_of
 from campaigns.console.forms import field_of
-from campaigns.console.pages.rendering import page, redirect
+from campaigns.console.live import SharedReadings
+from campaigns.console.pages.rendering import page, redirect, render, texts_for
+from campaigns.console.roles import Role
+from campaigns.console.streams import stream_events
 from campaigns.results.audit_pages import audit_page
 from campaigns.suppression import add_suppressions, remove_suppressions, suppression_page
-from engine.core.rendering import render_message
 from engine.errors import UsageError
+
+NUMBERS: web.AppKey[SharedReadings[list[BusinessNumber]]] = web.AppKey("numbers", SharedReadings)
 
 
 async def show_numbers(request: web.Request) -> web.Response:
-    return page(request, "numbers.html.j2", numbers=await list_numbers(console_of(request).pool))
+    return page(request, "numbers.html.j2", **await _standing(request), stream="/live/numbers")
+
+
+async def stream_numbers(request: web.Request) -> web.StreamResponse:
+    texts = texts_for(request)
+
+    async def read() -> str:
+        return render("numbers_live.html.j2", texts, **await _standing(request))
+
+    return await stream_events(request, "view", read)
+
+
+async def _standing(request: web.Request) -> dict[str, Any]:
+    numbers = await request.app[NUMBERS].get("")
+    shown = [(number, number_state(number)) for number in numbers]
+    return {"numbers": shown, "may_resume": caller_of(request).may(Role.SEND)}
+
+
+def shared_numbers(console: Console) -> SharedReadings[list[BusinessNumber]]:
+    """The numbers, read once a second however many look."""
+
+    async def read(_: str) -> list[BusinessNumber]:
+        return await list_numbers(console.pool)
+
+    return SharedReadings(read)
+
+
+async def sync(request: web.Request) -> web.Response:
+    """Read the numbers from the service."""
+    console = console_of(request)
+    async with console.account() as (service, waba_id):
+        await sync_numbers(console.pool, service.numbers, waba_id, actor=caller_of(request).name)
+    return redirect("/numbers")
 
 
 async def resume(request: web.Request) -> web.Response:
@@ -40,18 +78,6 @@ def read_limit(text: str) -> float | None:
         return float(text.replace(",", ".")) if text else None
     except ValueError:
         raise UsageError(f"{text!r} is not a rate in messages a second") from None
-
-
-async def show_templates(request: web.Request) -> web.Response:
-    return page(request, "templates.html.j2", templates=await list_templates(console_of(request).pool))
-
-
-async def show_template(request: web.Request) -> web.Response:
-    """Each language as it is read, with its placeholders in place of values."""
-    name = request.match_info["name"]
-    found = await templates_named(console_of(request).pool, name)
-    shown = [(each, render_message(each.definition.get("components") or (), (), ())) for each in found]
-    return page(request, "template.html.j2", name=name, shown=shown)
 
 
 async def show_suppression(request: web.Request) -> web.Response:

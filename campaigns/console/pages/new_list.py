@@ -94,7 +94,7 @@ def chosen_of(fields: Any, step: Step) -> dict[str, Any]:
             for column, text in zip(columns, texts, strict=True)
             if text and column != phone_column
         },
-        "exclude": [str(name) for name in fields.getall("exclude", [])],
+        "exclude": [*step.upload.beside, *map(str, fields.getall("exclude", []))],
     }
 
 
@@ -114,7 +114,7 @@ async def _list(request: web.Request, stored: Upload, sheets: list[str]) -> web.
 def _list_page(
     request: web.Request, step: Step, sheets: list[str], offered: list[str], problem: Problem | None
 ) -> web.Response:
-    chosen = step.choices.get("exclude", [])
+    chosen = [name for name in step.choices.get("exclude", []) if name not in step.upload.beside]
     return page(
         request,
         "new_list.html.j2",

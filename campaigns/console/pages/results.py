@@ -11,17 +11,21 @@ from campaigns.console.api.campaigns import named_campaign
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.shapes import NoQuery
 from campaigns.console.charts import funnel, interval_plots, line_segments, rate_charts, segments
-from campaigns.console.language import Texts
+from campaigns.console.language import Texts, texts_of
+from campaigns.console.live import SharedReadings
 from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
 from campaigns.console.pages.static import content
-from campaigns.console.result_readings import READINGS
+from campaigns.console.result_readings import READINGS, ResultReadings
 from campaigns.console.streams import stream_events
-from campaigns.life.control import Campaign
+from campaigns.life.control import Campaign, find_campaign
 from campaigns.results.breakdown import By, percentiles_s
 from campaigns.results.results import CampaignResults
 from campaigns.results.variants import COMPARED, winner
 from engine.core.error_codes import meaning_of, remedy_of
 from engine.core.states import RecipientState
+from engine.store.database import Pool
+
+VIEWS: web.AppKey[SharedReadings[str]] = web.AppKey("result_views", SharedReadings)
 
 
 class ResultsQuery(NoQuery):
@@ -30,11 +34,12 @@ class ResultsQuery(NoQuery):
 
 async def show_results(request: web.Request) -> web.Response:
     campaign, asked = await named_campaign(request), query_of(request, ResultsQuery)
-    live = await _live_part(request, campaign, asked, texts_for(request))
+    live = await _live_part(request.app[READINGS], campaign, asked.by, texts_for(request))
     return page(
         request,
         "results.html.j2",
         campaign=campaign,
+        by=asked.by,
         live=live,
         stream=f"/live{request.path_qs}",
     )
@@ -44,20 +49,33 @@ async def stream_results(request: web.Request) -> web.StreamResponse:
     campaign, asked = await named_campaign(request), query_of(request, ResultsQuery)
     texts = texts_for(request)
 
+    key = f"{texts.code} {asked.by or '-'} {campaign.name}"
+
     async def read() -> str:
-        return await _live_part(request, campaign, asked, texts)
+        return await request.app[VIEWS].get(key)
 
     return await stream_events(request, "view", read)
 
 
-async def _live_part(request: web.Request, campaign: Campaign, asked: ResultsQuery, texts: Texts) -> str:
-    reading = await request.app[READINGS].look(campaign.campaign_id)
+def shared_results(readings: ResultReadings, pool: Pool) -> SharedReadings[str]:
+    """The live parts by language, property and name: rendered once a second, however many look."""
+
+    async def read(key: str) -> str:
+        code, by, name = key.split(" ", 2)
+        campaign = await find_campaign(pool, name)
+        return await _live_part(readings, campaign, None if by == "-" else By(by), texts_of(code))
+
+    return SharedReadings(read)
+
+
+async def _live_part(readings: ResultReadings, campaign: Campaign, by: By | None, texts: Texts) -> str:
+    reading = await readings.look(campaign.campaign_id)
     values = {} if reading.results is None else result_values(reading.results)
     return render(
         "results_live.html.j2",
         texts,
         campaign=campaign,
-        by=asked.by,
+        by=by,
         results=reading.results,
         counted=reading.counted,
         offline=False,

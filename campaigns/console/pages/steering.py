@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from campaigns.console.api.campaigns import approve_named, named_campaign
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.steering import delete_named, retry_named, settle_named, suppress_named
-from campaigns.console.api.steering_shapes import Matching, RetryRequest, SuppressMatching
+from campaigns.console.api.steering_shapes import Matching, RetryRequest, SettleRequest, SuppressMatching
 from campaigns.console.context import caller_of, console_of
 from campaigns.console.forms import field_of
 from campaigns.console.pages.rendering import campaign_url, page, redirect
@@ -83,7 +83,7 @@ async def settle(request: web.Request) -> web.Response:
     action = await field_of(request, "action")
 
     async def work() -> str:
-        await settle_named(request, action if action in ("resend", "assume-sent") else None)
+        await settle_named(request, SettleRequest.model_validate({"action": action}).action)
         return campaign_url(campaign.name)
 
     return await attempt(request, "settle.html.j2", work, campaign=campaign, settled=settled)

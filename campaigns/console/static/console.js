@@ -5,6 +5,7 @@
 const QUIET_MS = 10000; // a proxy holds events back if none came for so long
 const SILENT_MS = 40000; // the server sends an event every 15 s: the connection is lost without a sign
 const POLL_MS = 2000, POLL_MAX_MS = 30000;
+const PREVIEW_MS = 300; // after the last key
 
 const live = document.querySelector("[data-stream]");
 const line = document.querySelector("[data-live]");
@@ -17,10 +18,10 @@ function say(state) {
 }
 
 // Replaces the parts that changed, so that focus, open tables and what a screen reader reads stay.
-function show(html) {
+function show(html, root = live) {
   const next = new DOMParser().parseFromString(html, "text/html");
   for (const part of next.querySelectorAll("[data-part]")) {
-    const old = live.querySelector(`[data-part="${part.dataset.part}"]`);
+    const old = root.querySelector(`[data-part="${part.dataset.part}"]`);
     if (!old) continue;
     for (const details of old.querySelectorAll("details[open]")) {
       const same = part.querySelector(`#${details.id}`);
@@ -115,6 +116,22 @@ for (const form of document.querySelectorAll("[data-drop]")) {
   field.addEventListener("change", () => form.requestSubmit());
 }
 
+// What is typed shows at once how it will be read. A part that somebody types in stays.
+for (const form of document.querySelectorAll("[data-typed]")) {
+  let later = null, asked = 0;
+  form.addEventListener("input", () => {
+    clearTimeout(later);
+    later = setTimeout(async () => {
+      const turn = ++asked;
+      const reply = await fetch(form.dataset.typed, { method: "POST", body: new URLSearchParams(new FormData(form)) }).catch(() => null);
+      if (!reply || !reply.ok || turn !== asked) return;
+      const next = new DOMParser().parseFromString(await reply.text(), "text/html");
+      const typed = document.activeElement.closest("[data-part]");
+      if (typed) next.querySelector(`[data-part="${typed.dataset.part}"]`).remove();
+      show(next.documentElement.outerHTML, document);
+    }, PREVIEW_MS);
+  });
+}
 // A form with a preview is kept whenever a field changes, and the preview shows what people will read then.
 for (const form of document.querySelectorAll("[data-preview]")) {
   let asked = 0;

@@ -18,6 +18,13 @@ INSERT INTO console_users AS known (name, role, password_hash) VALUES ($1, $2, $
 ON CONFLICT (name) DO UPDATE
 SET role = excluded.role, password_hash = coalesce(excluded.password_hash, known.password_hash);
 
+-- name: lock_managers
+-- Two who remove each other at once must not both succeed.
+SELECT name FROM console_users WHERE role = 'manage' ORDER BY name FOR UPDATE;
+
+-- name: any_manager
+SELECT EXISTS (SELECT FROM console_users WHERE role = 'manage');
+
 -- name: rehash
 -- The same password, hashed with newer parameters. A password that was changed meanwhile stays.
 UPDATE console_users SET password_hash = $3 WHERE name = $1 AND password_hash = $2;

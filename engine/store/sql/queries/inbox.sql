@@ -114,7 +114,7 @@ UPDATE account_events SET acted_at = now() WHERE event_key = $1;
 
 -- name: set_template_status
 -- The event may follow a change of its text, so campaigns are compared with it.
-UPDATE templates SET status = $3, compare_at = now() WHERE name = $1 AND language = $2;
+UPDATE templates SET status = $3, status_reason = $4, compare_at = now() WHERE name = $1 AND language = $2;
 
 -- name: note_template_change
 UPDATE templates SET compare_at = now() WHERE name = $1 AND language = $2;

@@ -39,6 +39,7 @@ SELECT phone_number_id, display_phone_number, verified_name, quality_rating, mes
        manual_limit_per_s IS NOT NULL AS limit_is_manual,
        CASE WHEN NOT released AND leased_until > now() THEN rate_per_s END AS rate_per_s,
        CASE WHEN NOT released AND leased_until > now() THEN coalesce(achieved_per_s, 0) ELSE 0 END AS achieved_per_s,
+       CASE WHEN NOT released AND leased_until > now() THEN slowed_since END AS slowed_since,
        (SELECT coalesce(sum(throttled), 0)::bigint FROM campaign_numbers
         WHERE campaign_numbers.phone_number_id = numbers.phone_number_id) AS throttles,
        CASE WHEN NOT released AND leased_until > now() THEN owner END AS owner,

@@ -78,6 +78,10 @@ LEFT JOIN pending_attempts
     ON pending_attempts.range_id = recorded.range_id AND pending_attempts.seq = recorded.seq
 ORDER BY recorded.ordinal, recorded.seq;
 
+-- name: receipt
+-- What the erasing of a person noted, by the pseudonym. The latest, if it was done again.
+SELECT detail FROM audit WHERE action = 'person-forget' AND detail ->> 'pseudonym' = $1 ORDER BY audit_id DESC LIMIT 1;
+
 -- name: audits
 -- Newest first, below the id $1.
 SELECT audit_id, at, actor, action, audit.campaign_id, campaigns.name AS campaign, detail

@@ -10,6 +10,7 @@ ORDER BY name, language
 ON CONFLICT (name, language) DO UPDATE
 SET template_id = excluded.template_id,
     status = excluded.status,
+    status_reason = CASE WHEN templates.status = excluded.status THEN templates.status_reason END,
     category = excluded.category,
     definition = excluded.definition,
     synced_at = excluded.synced_at;
@@ -20,10 +21,10 @@ DELETE FROM templates
 WHERE (name, language) NOT IN (SELECT name, language FROM unnest($1::text[], $2::text[]) AS listed (name, language));
 
 -- name: list
-SELECT name, language, status, category, synced_at, definition FROM templates ORDER BY name, language;
+SELECT name, language, status, status_reason, category, synced_at, definition FROM templates ORDER BY name, language;
 
 -- name: of_name
-SELECT name, language, status, category, synced_at, definition FROM templates WHERE name = $1 ORDER BY language;
+SELECT name, language, status, status_reason, category, synced_at, definition FROM templates WHERE name = $1 ORDER BY language;
 
 -- name: of_names
 SELECT name, language, definition FROM templates WHERE name = ANY($1::text[]);

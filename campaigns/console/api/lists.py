@@ -1,0 +1,106 @@
+"""Lists that are uploaded once, checked and corrected, and then become a campaign."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from typing import Any
+
+from aiohttp import web
+
+from campaigns.audience.glimpse import glimpse
+from campaigns.audience.opening import ReadOptions, sheets_of
+from campaigns.audience.row_check import RowRules
+from campaigns.console.api.create_request import CreateRequest, blamed_on_keys
+from campaigns.console.api.replying import body_of, once, reply
+from campaigns.console.api.shapes import CorrectionsRequest, ListCheckRequest
+from campaigns.console.api.upload_planning import create_from_upload
+from campaigns.console.choices import add_corrections, read_corrections
+from campaigns.console.context import caller_of, console_of
+from campaigns.console.forms import next_part
+from campaigns.console.list_check import forget_found
+from campaigns.console.problems import Refused
+from campaigns.console.uploads import Upload, discard, find_upload, store_upload
+from engine.errors import ConfigurationError, DrumbeatError, NotFound, UsageError
+
+CHECK_WAIT_S = 10.0  # then the reply says how far the check is; the same request waits on
+
+
+async def add(request: web.Request) -> web.Response:
+    """Of a workbook with several sheets, the columns are known once the check names one."""
+    if not request.content_type.startswith("multipart/"):
+        raise Refused(415, "wrong_input", what="send a form with the part audience")
+    upload = await store_upload(console_of(request).own, await next_part(request, "audience"))
+    try:
+        async with upload.errors_named():
+            sheets = await asyncio.to_thread(sheets_of, upload.path)
+            columns = [] if len(sheets) > 1 else (await asyncio.to_thread(glimpse, upload.path)).columns
+    except DrumbeatError:
+        discard(upload)
+        raise
+    found = {"reference": upload.reference, "name": upload.name, "sheets": sheets, "columns": list(columns)}
+    return reply(found, 201)
+
+
+async def check(request: web.Request) -> web.Response:
+    """Begins the check if there is none with the same options and corrections."""
+    asked, upload = await body_of(request, ListCheckRequest), _upload_of(request)
+    rules = RowRules(
+        asked.phone_column,
+        tuple(asked.param),
+        asked.region,
+        asked.map,
+        asked.default,
+        tuple(asked.as_mobile),
+        corrections=read_corrections(upload),
+    )
+    checks, reading = console_of(request).checks, ReadOptions(None, asked.sheet)
+    found = await checks.found(upload, rules, reading, wait_s=CHECK_WAIT_S)
+    if found is None:
+        under_way = checks.under_way(upload)
+        return reply({"ended": False, "checked": 0 if under_way is None else under_way.rows, "found": None})
+    if found.refused is not None:
+        forget_found(upload)
+        raise blamed_on_keys(ConfigurationError(**found.refused))
+    return reply({"ended": True, "checked": found.rows, "found": asdict(found)})
+
+
+async def correct(request: web.Request) -> web.Response:
+    """Each row whole, in the order of the header. The next check and the campaign have them."""
+    asked, upload = await body_of(request, CorrectionsRequest), _upload_of(request)
+    add_corrections(upload, {row.line: row.cells for row in asked.rows})
+    return reply({"corrected": len(read_corrections(upload))})
+
+
+async def create(request: web.Request) -> web.Response:
+    """As `POST /campaigns`. The list is removed once the campaign exists."""
+    spec = await body_of(request, CreateRequest)
+    console, actor = console_of(request), caller_of(request).name
+
+    async def work() -> dict[str, Any]:
+        upload = _upload_of(request)  # a repeated request finds its reply, and no list any more
+        done = await create_from_upload(console, upload, spec, actor=actor)
+        if not spec.dry_run:
+            await console.checks.stop(upload)
+            discard(upload)
+        return done
+
+    try:
+        content = spec.model_dump_json().encode()
+        return reply(await work() if spec.dry_run else await once(request, content, work))
+    except UsageError as error:
+        raise blamed_on_keys(error) from error
+
+
+async def remove(request: web.Request) -> web.Response:
+    upload = _upload_of(request)
+    await console_of(request).checks.stop(upload)
+    discard(upload)
+    return reply({"reference": upload.reference})
+
+
+def _upload_of(request: web.Request) -> Upload:
+    upload = find_upload(console_of(request).own, request.match_info["reference"])
+    if upload is None:
+        raise NotFound("there is no such list", remedy="upload it; lists are kept for a day")
+    return upload

@@ -1,0 +1,40 @@
+"""Erasing one person: what goes and what stays, before; the receipt, afterwards."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from campaigns.console.api.account import plus
+from campaigns.console.context import caller_of, console_of
+from campaigns.console.pages.rendering import page, path_of, redirect
+from campaigns.console.problems import Problem, problem_of
+from campaigns.life.forget import forget_person, read_receipt
+from campaigns.results.person import read_spellings
+from campaigns.results.phone_history import phone_history
+from engine.errors import TryLater
+
+
+async def ask(request: web.Request) -> web.Response:
+    return await _ask(request)
+
+
+async def _ask(request: web.Request, problem: Problem | None = None) -> web.Response:
+    history = await phone_history(console_of(request).pool, plus(request.match_info["phone"]))
+    status = 200 if problem is None else problem.status
+    return page(request, "erase.html.j2", status, history=history, problem=problem)
+
+
+async def erase(request: web.Request) -> web.Response:
+    """Erase, and go on to the receipt. Its address holds the pseudonym, never the phone."""
+    spellings = read_spellings(plus(request.match_info["phone"]), None)
+    try:
+        async with console_of(request).pool.acquire() as connection:
+            receipt = await forget_person(connection, spellings, actor=caller_of(request).name)
+    except TryLater as error:
+        return await _ask(request, problem_of(error))
+    return redirect(path_of("erased", receipt.pseudonym))
+
+
+async def show_receipt(request: web.Request) -> web.Response:
+    receipt = await read_receipt(console_of(request).pool, request.match_info["pseudonym"])
+    return page(request, "erased.html.j2", receipt=receipt)
