@@ -55,7 +55,8 @@ REFRESHES_RATIO_MAX = 1.3  # transactions of many watchers by those of one
 PARTS = ("views", "watching", "memory")
 COMMITS_WINDOW_S = 15.0
 READ_PERIOD_S = 5.0
-WARM_UP_S = 30.0  # of the tab and of the servers, before their memory is read
+# Before memory is read: what the receiver keeps for its batches grows for five minutes.
+WARM_UP_S = 300.0
 SEEDED = "seeded.json"
 
 
@@ -243,8 +244,10 @@ def memory_part(bench: Bench) -> bool:
     async def measure(served: ServedConsole, sent: Sending) -> list[Course]:
         assert sent.receiver is not None
         servers = {"console": served.pid, "receiver": sent.receiver.pid}
-        address = bench.page.removeprefix("/live")
-        return await watch_tab(served, address, servers, WARM_UP_S, bench.options.minutes * 60, READ_PERIOD_S)
+        address, measured_s = bench.page.removeprefix("/live"), bench.options.minutes * 60
+        return await watch_tab(
+            served, address, servers, min(WARM_UP_S, measured_s / 2), measured_s, READ_PERIOD_S
+        )
 
     with sending(bench, EVENTS_PER_S / PER_MESSAGE, events=True) as sent, console(bench.database) as served:
         courses = asyncio.run(measure(served, sent))
