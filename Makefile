@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test test-all check audit docs format tools chaos hosts pictures clean
+.PHONY: setup demo test test-all check audit docs format tools chaos hosts console pictures clean
 
 # An editable install compiles nothing: where the environment forbids to write bytecode (images often do), each
 # command would compile all of it anew, a fifth of a second.
@@ -79,6 +79,10 @@ chaos: setup
 # Three hosts in network namespaces, with clocks minutes apart: two to three minutes. It needs root and libfaketime.
 hosts: setup
 	$(BIN)/python -m benchmarks.hosts
+
+# What the console costs beside a campaign of ten million recipients that is sent meanwhile: about half an hour.
+console: setup tools
+	$(BIN)/python -m benchmarks.console
 
 # The pictures of the console in docs/: run it after a change of a page, and look at them.
 pictures: check tools

@@ -38,10 +38,14 @@ class Database:
 
 
 @contextmanager
-def postgres() -> Iterator[Database]:
-    """Run an embedded server on the service's core during the block."""
+def postgres(kept: Path | None = None) -> Iterator[Database]:
+    """Run an embedded server on the service's core during the block. `kept`: where its data is, and stays."""
     with ExitStack() as stack:
         with held_signals(), on_service_core():
+            if kept is not None:
+                stack.callback(stop_embedded, kept)
+                yield Database(_start(kept), server_pid(kept), kept)
+                return
             home = Path(tempfile.mkdtemp(prefix=HOME_PREFIX, dir=_parent()))
             register("home", home)
             stack.callback(_remove, home)

@@ -20,6 +20,7 @@ TEMPLATE = {
         "parameter_format": "POSITIONAL",
     },
 }
+NAME = "bench"
 FIRST_PHONE = 5_511_900_000_000
 SEED_S_MAX = 600.0
 _RANGES_PER_STATEMENT = 1_000  # at most a million recipients
@@ -43,11 +44,7 @@ async def seed_campaign(
     try:
         await connection.execute(SQL["create_partitions"])
         await connection.executemany(SQL["insert_number"], list(rates_per_s.items()))
-        campaign_id: int = await connection.fetchval(
-            SQL["insert_campaign"], TEMPLATE, list(rates_per_s), recipients
-        )
-        size = range_size(recipients, list(rates_per_s.values()))
-        await _seed_ranges(connection, campaign_id, recipients, size)
+        campaign_id = await plan_campaign(connection, NAME, rates_per_s, recipients)
         if guards:
             await _seed_guards(connection, campaign_id)
         # Autovacuum would do this within a minute; in a short run its cost would count as sending.
@@ -80,7 +77,14 @@ async def clear_database(url: str) -> None:
         await connection.close()
 
 
-async def _seed_ranges(connection: Connection, campaign_id: int, recipients: int, size: int) -> None:
+async def plan_campaign(
+    connection: Connection, name: str, rates_per_s: Mapping[str, float], recipients: int
+) -> int:
+    """Store a running campaign through these numbers, nothing of it sent; return its id."""
+    campaign_id: int = await connection.fetchval(
+        SQL["insert_campaign"], TEMPLATE, list(rates_per_s), recipients, name
+    )
+    size = range_size(recipients, list(rates_per_s.values()))
     first: int = await connection.fetchval(SQL["first_range_id"])
     first += random.getrandbits(46)
     sizes = [min(size, recipients - done) for done in range(0, recipients, size)]
@@ -90,5 +94,6 @@ async def _seed_ranges(connection: Connection, campaign_id: int, recipients: int
     for begin in range(0, len(ids), _RANGES_PER_STATEMENT):
         part = slice(begin, begin + _RANGES_PER_STATEMENT)
         await connection.execute(
-            SQL["insert_recipients"], ids[part], sizes[part], FIRST_PHONE + begin * size, size
+            SQL["insert_recipients"], ids[part], sizes[part], FIRST_PHONE, size, begin * size
         )
+    return campaign_id

@@ -27,7 +27,7 @@ SELECT sum(hashtextextended(phone::text || variables::text, 0)::numeric)::text F
 -- name: insert_campaign
 INSERT INTO campaigns (name, content_hash, options, state, template, phone_number_ids, audience_rows, recipients,
                        planned_at)
-VALUES ('bench', '', '{}', 'running', $1, $2, $3, $3, now())
+VALUES ($4, '', '{}', 'running', $1, $2, $3, $3, now())
 RETURNING campaign_id;
 
 -- name: back_to_draft
@@ -60,7 +60,7 @@ FROM unnest($1::bigint[], $2::integer[]) AS r (id, last_seq);
 
 -- name: insert_recipients
 INSERT INTO recipients (range_id, seq, phone, variables, line)
-SELECT id, seq, $3 + (n - 1) * $4 + seq, ARRAY['Ana', 'A-' || seq], (n - 1) * $4 + seq
+SELECT id, seq, $3::bigint + $5::bigint + (n - 1) * $4 + seq, ARRAY['Ana', 'A-' || seq], $5 + (n - 1) * $4 + seq
 FROM unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS r (id, last_seq, n), generate_series(1, last_seq) AS seq;
 
 -- name: claim_all

@@ -92,15 +92,14 @@ class Doorkeeper:
         """
         address = {self.address_of(request): TOKEN_FAILURES}
         hashed, now_s = digest(secret), time.monotonic()
-        if hashed not in self._known and (wait_s := self._wrong_tokens.wait_s(address, now_s)):
+        if hashed not in self._known and (wait_s := self._wrong_tokens.look_s(address, now_s)):
             raise Refused(429, "too_many_requests", wait_s=wait_s)
         found = await find_token(self._pool, secret)
         if found is None:
             self._known.discard(hashed)
+            self._wrong_tokens.spend(address, now_s)
             return None
-        if hashed not in self._known:
-            self._known.add(hashed)
-            self._wrong_tokens.give_back(address, now_s)
+        self._known.add(hashed)
         return Caller(f"token {found[0]}", found[1], Via.TOKEN)
 
     def address_of(self, request: web.Request) -> str:

@@ -27,11 +27,12 @@ RATE_S = 5.0  # requests are counted in batches: over this time a rate is steady
 class _Reading(Generic[T]):
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     value: T | None = None
+    error: Exception | None = None
     read_s: float = float("-inf")
 
 
 class SharedReadings(Generic[T]):
-    """Readings by key. Callers of the same key at the same time share one read, and its error."""
+    """Readings by key. Callers of the same key within the period share one read, and its error."""
 
     def __init__(self, read: Callable[[str], Awaitable[T]], period_s: float = PERIOD_S) -> None:
         self._read = read
@@ -45,10 +46,19 @@ class SharedReadings(Generic[T]):
         if len(self._readings) > KEPT_MAX:
             self._readings.popitem(last=False)
         async with reading.lock:
-            if reading.value is None or time.monotonic() - reading.read_s >= self._period_s:
-                reading.value = await self._read(key)
+            if time.monotonic() - reading.read_s >= self._period_s:
+                reading.value, reading.error = await self._attempt(key)
                 reading.read_s = time.monotonic()
+            if reading.error is not None:
+                raise reading.error.with_traceback(None)
+            assert reading.value is not None
             return reading.value
+
+    async def _attempt(self, key: str) -> tuple[T | None, Exception | None]:
+        try:
+            return await self._read(key), None
+        except Exception as error:
+            return None, error
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,18 +43,22 @@ class Buckets:
 
     def wait_s(self, asked: Mapping[str, Allowance], now_s: float) -> float:
         """How long until all of the keys allow a request; 0 if they do now, which then counts for each."""
-        spent = {key: self._level(key, allowance, now_s) for key, allowance in asked.items()}
-        wait_s = max((spent[key] - each.burst + 1) * each.refill_s for key, each in asked.items())
-        if wait_s > 0:
-            return wait_s
-        for key, level in spent.items():
-            self._set(key, level + 1, now_s)
-        return 0.0
+        wait_s = self.look_s(asked, now_s)
+        if not wait_s:
+            self.spend(asked, now_s)
+        return wait_s
 
-    def give_back(self, asked: Mapping[str, Allowance], now_s: float) -> None:
-        """What one request spent."""
+    def look_s(self, asked: Mapping[str, Allowance], now_s: float) -> float:
+        """The same, and nothing counts."""
+        waits = (
+            (self._level(key, each, now_s) - each.burst + 1) * each.refill_s for key, each in asked.items()
+        )
+        return max(0.0, *waits)
+
+    def spend(self, asked: Mapping[str, Allowance], now_s: float) -> None:
+        """Count a request for each of the keys."""
         for key, allowance in asked.items():
-            self._set(key, max(0.0, self._level(key, allowance, now_s) - 1), now_s)
+            self._set(key, self._level(key, allowance, now_s) + 1, now_s)
 
     def forgive(self, key: str, now_s: float) -> None:
         """What the key spent no longer counts."""

@@ -19,7 +19,7 @@ from campaigns.console.forms import check_form
 from campaigns.console.live import CampaignWatch
 from campaigns.console.observing import observe, route_of, serving_metrics
 from campaigns.console.pages.account import NUMBERS, shared_numbers
-from campaigns.console.pages.campaigns import VIEWS, shared_views
+from campaigns.console.pages.campaigns import LISTS, VIEWS, shared_lists, shared_views
 from campaigns.console.pages.launch import PLANS, shared_plans
 from campaigns.console.pages.problem_page import problem_page
 from campaigns.console.pages.results import VIEWS as RESULTS
@@ -59,6 +59,7 @@ def application(console: Console, table: Iterable[Route] | None = None) -> web.A
     app = web.Application(client_max_size=BODY_BYTES_MAX, middlewares=[observe, _answer_problems])
     app[CONSOLE] = console
     app[VIEWS] = shared_views(console)
+    app[LISTS] = shared_lists(console)
     app[NUMBERS] = shared_numbers(console)
     app[REVIEWS] = shared_reviews(console)
     keep_readings(app, console.pool)

@@ -20,8 +20,8 @@ from engine.store.database import LOST_CONNECTION
 
 PERIOD_S = 1.0
 # An event without content keeps proxies from closing a silent stream, and shows each side that the other is
-# there. Then the session is looked at again, too.
-QUIET_S = 15.0
+# there. Then the session is looked at again, too: also of a stream that is never silent.
+BEAT_S = 15.0
 BEAT = "beat"
 RETRY_MS = 2_000  # when a browser connects again
 AWAY = "away"  # the event while the database does not answer
@@ -59,19 +59,19 @@ async def _send(
 ) -> None:
     stop = console_of(request).stop
     await response.write(event(name, latest))
-    written_s = time.monotonic()
+    asked_s = time.monotonic()
     while not stop.is_set():
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), PERIOD_S)
         kind, value = await _read(name, read)
         if value != latest:
             await response.write(event(kind, value))
-            latest, written_s = value, time.monotonic()
-        elif time.monotonic() - written_s >= QUIET_S:
+            latest = value
+        if time.monotonic() - asked_s >= BEAT_S:
             if not await _may_go_on(request):
                 return
             await response.write(event(BEAT, ""))
-            written_s = time.monotonic()
+            asked_s = time.monotonic()
 
 
 async def _read(name: str, read: Callable[[], Awaitable[object]]) -> tuple[str, object]:

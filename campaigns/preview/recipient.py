@@ -10,6 +10,7 @@ from campaigns.audience.reject_file import REASONS
 from campaigns.describe_database import describe_database
 from campaigns.life.control import find_campaign, require_planned
 from campaigns.results.export import require_kept
+from campaigns.results.person import find_recipients
 from engine.core.campaign_template import CampaignTemplate, frozen_templates, value_order
 from engine.core.phone_aliases import phone_aliases
 from engine.core.rendering import RenderedMessage, render_message
@@ -120,10 +121,12 @@ def values_for(template: CampaignTemplate, first: CampaignTemplate, stored: Sequ
 async def _find(pool: Pool, campaign_id: int, choice: Choice, region: str | None) -> Any:
     sql = queries("preview")
     if choice.phone is not None:
-        aliases = list(phone_aliases(str(read_phone(choice.phone, region))))
-        return await pool.fetchrow(sql["recipient_of_phone"], campaign_id, aliases, timeout=SCAN_TIMEOUT_S)
+        spellings = phone_aliases(str(read_phone(choice.phone, region)))
+        async with pool.acquire() as connection, connection.transaction(readonly=True):
+            keys = await find_recipients(connection, spellings)
+            return await connection.fetchrow(sql["recipient_of_key"], campaign_id, *keys)
     if choice.row is not None:
-        return await pool.fetchrow(sql["recipient_of_line"], campaign_id, choice.row, timeout=SCAN_TIMEOUT_S)
+        return await pool.fetchrow(sql["recipient_of_line"], campaign_id, choice.row)
     return await pool.fetchrow(sql["first_recipient"], campaign_id)
 
 

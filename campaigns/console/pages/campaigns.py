@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from aiohttp import web
 
 from campaigns.console.api.campaigns import (
@@ -25,8 +27,6 @@ from campaigns.life.approval import start_request
 from campaigns.life.control import Campaign, find_campaign
 from campaigns.results.audit_pages import campaign_audits
 from campaigns.results.campaign_pages import (
-    CampaignPage,
-    ListedCampaign,
     accepted_messages,
     campaign_page,
     campaigns_that_need_a_person,
@@ -36,6 +36,7 @@ from engine.core.states import CampaignEvent, CampaignState, RecipientState, all
 from engine.errors import NotFound
 
 VIEWS: web.AppKey[SharedReadings[str]] = web.AppKey("views", SharedReadings)
+LISTS: web.AppKey[SharedReadings[str]] = web.AppKey("lists", SharedReadings)
 PAGE_ROWS = 25
 STEERING = {"start": start_named, "pause": pause_named, "resume": resume_named, "cancel": cancel_named}
 EVENTS = (CampaignEvent.START, CampaignEvent.PAUSE, CampaignEvent.RESUME, CampaignEvent.CANCEL)
@@ -47,12 +48,11 @@ async def home(_: web.Request) -> web.Response:
 
 
 async def show_all(request: web.Request) -> web.Response:
-    found, needs, asked = await _page_of(request)
+    asked = query_of(request, CampaignsQuery)
     return page(
         request,
         "campaigns.html.j2",
-        found=found,
-        needs=needs,
+        **await _list_values(console_of(request), asked),
         asked=asked,
         states=list(CampaignState),
         stream=f"/live{request.path_qs}",
@@ -60,25 +60,33 @@ async def show_all(request: web.Request) -> web.Response:
 
 
 async def stream_all(request: web.Request) -> web.StreamResponse:
-    texts = texts_for(request)
+    key = f"{texts_for(request).code} {query_of(request, CampaignsQuery).model_dump_json()}"
 
     async def read() -> str:
-        found, needs, _ = await _page_of(request)
-        return render("campaigns_live.html.j2", texts, found=found, needs=needs)
+        return await request.app[LISTS].get(key)
 
     return await stream_events(request, "view", read)
 
 
-async def _page_of(request: web.Request) -> tuple[CampaignPage, list[ListedCampaign], CampaignsQuery]:
+def shared_lists(console: Console) -> SharedReadings[str]:
+    """The live parts of lists by language and query: read and rendered once a second, however many look."""
+
+    async def read(key: str) -> str:
+        code, _, query = key.partition(" ")
+        values = await _list_values(console, CampaignsQuery.model_validate_json(query))
+        return render("campaigns_live.html.j2", texts_of(code), **values)
+
+    return SharedReadings(read)
+
+
+async def _list_values(console: Console, asked: CampaignsQuery) -> dict[str, Any]:
     """A page of campaigns, and all those that need a person, whatever the page."""
-    asked = query_of(request, CampaignsQuery)
     states = [] if asked.state is None else [asked.state]
-    async with console_of(request).pool.acquire() as connection:
+    async with console.pool.acquire() as connection:
         found = await campaign_page(
             connection, before=asked.before, states=states, limit=PAGE_ROWS, tests=asked.tests
         )
-        needs = await campaigns_that_need_a_person(connection)
-    return found, needs, asked
+        return {"found": found, "needs": await campaigns_that_need_a_person(connection)}
 
 
 async def show_one(request: web.Request) -> web.Response:

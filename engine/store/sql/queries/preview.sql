@@ -1,5 +1,4 @@
--- Stored recipients of a campaign that people look at before it is sent. No index holds lines or phones: a lookup reads the
--- recipients of the whole campaign.
+-- Stored recipients of a campaign that people look at before it is sent.
 
 -- name: campaign
 SELECT template, options, audience_rows, rejected, duplicates, recipients, window_opens, window_closes, time_zone,
@@ -15,21 +14,39 @@ GROUP BY 1;
 
 -- name: first_recipient
 SELECT phone, variables, template_index, line, skip_reason
-FROM recipients JOIN ranges USING (range_id)
-WHERE campaign_id = $1
-ORDER BY ordinal, seq LIMIT 1;
+FROM recipients
+WHERE range_id = (SELECT range_id FROM ranges WHERE campaign_id = $1 ORDER BY ordinal LIMIT 1)
+ORDER BY seq LIMIT 1;
 
 -- name: recipient_of_line
-SELECT phone, variables, template_index, line, skip_reason
-FROM recipients JOIN ranges USING (range_id)
-WHERE campaign_id = $1 AND line = $2
+-- No index holds lines. Ranges begin in the order of their lines, so the last one that begins at or before the line $2 is found
+-- by halving. Where ranges are of time zones, several take turns, and the line may be in an earlier one.
+WITH RECURSIVE halves (low, high) AS (
+    SELECT min(ordinal), max(ordinal) FROM ranges WHERE campaign_id = $1
+    UNION ALL
+    SELECT CASE WHEN line <= $2 THEN middle ELSE low END, CASE WHEN line <= $2 THEN high ELSE middle - 1 END
+    FROM halves,
+         LATERAL (SELECT (low + high + 1) / 2 AS middle) AS half,
+         LATERAL (SELECT line FROM (SELECT range_id FROM ranges WHERE campaign_id = $1 AND ordinal <= middle
+                                    ORDER BY ordinal DESC LIMIT 1) AS begun
+                  JOIN recipients USING (range_id) WHERE seq = 1) AS first
+    WHERE low < high),
+begun AS (
+    SELECT range_id, last_seq FROM ranges
+    WHERE campaign_id = $1 AND ordinal <= (SELECT low FROM halves WHERE low >= high)
+    ORDER BY ordinal DESC
+    LIMIT (SELECT CASE WHEN recipient_zones IS NULL THEN 1 END FROM campaigns WHERE campaign_id = $1))
+SELECT recipients.phone, recipients.variables, recipients.template_index, recipients.line, recipients.skip_reason
+FROM begun JOIN recipients AS last ON last.range_id = begun.range_id AND last.seq = last_seq AND last.line >= $2
+JOIN recipients ON recipients.range_id = begun.range_id AND recipients.line = $2
 LIMIT 1;
 
--- name: recipient_of_phone
--- $2: the forms of one phone.
+-- name: recipient_of_key
+-- $2, $3: recipients of any campaign.
 SELECT phone, variables, template_index, line, skip_reason
-FROM recipients JOIN ranges USING (range_id)
-WHERE campaign_id = $1 AND phone = ANY($2::bigint[])
+FROM unnest($2::bigint[], $3::integer[]) AS found (range_id, seq)
+JOIN ranges USING (range_id) JOIN recipients USING (range_id, seq)
+WHERE campaign_id = $1
 LIMIT 1;
 
 -- name: names_with_prefix

@@ -44,22 +44,39 @@ WHERE ranges.campaign_id = $1 AND ranges.ordinal >= $2
 ORDER BY ranges.ordinal LIMIT $4;
 
 -- name: recipients
--- Recipients of one range after the seq $2. code: why a recipient failed, as the export has it.
-SELECT seq, phone, state, code, reason, line, wamid, phone_number_id, attempted_at, sent_at, delivered_at, read_at, failed_at
-FROM (
-    SELECT recipient_states.seq, phone, recipient_states.state, recipient_states.reason, line, wamid,
-           CASE WHEN recipient_states.state = 'failed' THEN (
-               SELECT code FROM outcomes
-               WHERE outcomes.range_id = recipient_states.range_id AND outcomes.seq = recipient_states.seq
-                 AND outcomes.reason IS NOT NULL
-               ORDER BY attempt_no DESC LIMIT 1) END AS code,
-           CASE WHEN recipient_states.state IN ('unknown', 'deferred') THEN pending_attempts.phone_number_id
-                ELSE recipient_states.phone_number_id END AS phone_number_id,
-           attempted_at, sent_at, delivered_at, read_at, failed_at
-    FROM recipient_states LEFT JOIN pending_attempts USING (range_id, seq)
-    WHERE range_id = $1 AND recipient_states.seq > $2) AS found
-WHERE ($3::text IS NULL OR state = $3) AND ($4::integer IS NULL OR code = $4)
-ORDER BY seq LIMIT $5;
+-- Recipients of one range after the seq $2, in the state $3 if it is given.
+SELECT seq, phone, recipient_states.state, code, recipient_states.reason, line, wamid,
+       CASE WHEN recipient_states.state IN ('unknown', 'deferred') THEN pending_attempts.phone_number_id
+            ELSE recipient_states.phone_number_id END AS phone_number_id,
+       attempted_at, sent_at, delivered_at, read_at, failed_at
+FROM recipient_states LEFT JOIN pending_attempts USING (range_id, seq)
+WHERE range_id = $1 AND recipient_states.seq > $2 AND ($3::text IS NULL OR recipient_states.state = $3)
+ORDER BY seq LIMIT $4;
+
+-- name: recorded
+-- Recipients of the ranges $1 with the ordinals $2 who may be in the state $5, after the seq $4 of the ordinal $3: those of whom
+-- something is recorded that leads to it. So a state that is rare is found by its indexes, and nobody else is looked at.
+-- $6: of failed recipients, the code of an attempt.
+SELECT recorded.ordinal, recorded.seq, phone, known.state, known.code, known.reason, line, wamid,
+       CASE WHEN known.state IN ('unknown', 'deferred') THEN pending_attempts.phone_number_id
+            ELSE known.phone_number_id END AS phone_number_id,
+       attempted_at, sent_at, delivered_at, read_at, failed_at
+FROM (SELECT part.range_id, part.ordinal, record.seq
+      FROM unnest($1::bigint[], $2::integer[]) AS part (range_id, ordinal),
+           LATERAL (SELECT seq FROM pending_attempts
+                    WHERE pending_attempts.range_id = part.range_id AND $5::text <> 'failed' AND pending_attempts.state = $5
+                    UNION
+                    SELECT seq FROM outcomes
+                    WHERE outcomes.range_id = part.range_id AND outcomes.reason IS NOT NULL AND $5 = 'failed'
+                      AND ($6::integer IS NULL OR code = $6)) AS record
+      WHERE (part.ordinal, record.seq) > ($3, $4)
+      ORDER BY part.ordinal, record.seq LIMIT $7) AS recorded
+CROSS JOIN LATERAL (
+    SELECT * FROM recipient_states
+    WHERE recipient_states.range_id = recorded.range_id AND recipient_states.seq = recorded.seq OFFSET 0) AS known
+LEFT JOIN pending_attempts
+    ON pending_attempts.range_id = recorded.range_id AND pending_attempts.seq = recorded.seq
+ORDER BY recorded.ordinal, recorded.seq;
 
 -- name: receipt
 -- What the erasing of a person noted, by the pseudonym. The latest, if it was done again.

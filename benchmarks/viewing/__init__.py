@@ -1,0 +1,1 @@
+"""What people look at in the console, beside a large campaign: its data, its views, its streams, a tab."""

@@ -1,0 +1,38 @@
+"""The console of a measurement: the real command, on the service's core, and a program that may do all."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from benchmarks.harness.database import Database
+from benchmarks.harness.processes import listening
+from campaigns.console.people import add_token
+from campaigns.console.roles import Role
+from engine.store.database import open_pool
+
+
+@dataclass(frozen=True, slots=True)
+class ServedConsole:
+    """A console that listens. `headers`: what makes a request one of the program."""
+
+    url: str
+    pid: int
+    headers: dict[str, str]
+
+
+@contextmanager
+def console(database: Database) -> Iterator[ServedConsole]:
+    """Serve the console during the block."""
+    token = asyncio.run(_token(database.url))
+    settings = {"database_url": database.url, "home": str(database.home)}
+    with listening("console", "serve", "--port", "0", "--no-metrics", settings=settings) as running:
+        yield ServedConsole(running.url, running.pid, {"Authorization": f"Bearer {token}"})
+
+
+async def _token(url: str) -> str:
+    async with open_pool(url, size=1) as pool:
+        return await add_token(pool, f"benchmark-{secrets.token_hex(4)}", Role.MANAGE, actor="benchmark")

@@ -1,0 +1,56 @@
+"""The recipient that a preview shows: found by the row of the audience, or by the phone, without a look at all of them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from campaigns.planning import range_size, staging
+from campaigns.planning.create import create_campaign
+from campaigns.planning.guards import GuardOptions
+from campaigns.planning.spec import CampaignSpec
+from campaigns.preview.recipient import Choice, choose_recipient
+from engine.errors import ConfigurationError
+from engine.store.database import Pool
+
+ZONES = ("+55119876500", "+49309018", "+813123456")
+ROWS = 40
+REPEATED = 7  # each such row repeats the phone above it, and becomes no recipient
+
+
+@pytest.fixture(params=[None, "20:00-09:00"], ids=["plain", "ranges of time zones"])
+async def planned(
+    request: pytest.FixtureRequest,
+    ready: str,
+    spec: CampaignSpec,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A campaign of many small ranges in several chunks; of zones, several ranges are filled in turn."""
+    monkeypatch.setattr(range_size, "RANGE_SIZE", 3)
+    monkeypatch.setattr(staging, "CHUNK_ROWS", 10)
+    phones = [f"{ZONES[row % len(ZONES)]}{row:02}" for row in range(ROWS)]
+    phones = [phones[row - 1] if row % REPEATED == 1 else phone for row, phone in enumerate(phones)]
+    people = tmp_path / "people.csv"
+    people.write_text("phone,name,order\n" + "".join(f"{phone},Ana,A1\n" for phone in phones))
+    guards = GuardOptions(quiet_hours=request.param)
+    await create_campaign(ready, replace(spec, audience=people, guards=guards, numbers=("1001",)))
+
+
+async def test_each_row_leads_to_its_recipient(pool: Pool, planned: None) -> None:
+    stored = {row["line"]: row["phone"] for row in await pool.fetch("SELECT line, phone FROM recipients")}
+    assert len(stored) == ROWS - len(range(1, ROWS, REPEATED))
+    assert await pool.fetchval("SELECT count(*) FROM ranges") > 10
+    found = {}
+    for line in range(ROWS + 5):
+        try:
+            found[line] = (await choose_recipient(pool, "spring", Choice(row=line))).phone
+        except ConfigurationError as error:
+            assert "is no recipient" in str(error)
+    assert found == stored
+
+
+async def test_each_phone_leads_to_its_recipient(pool: Pool, planned: None) -> None:
+    for row in await pool.fetch("SELECT line, phone FROM recipients"):
+        chosen = await choose_recipient(pool, "spring", Choice(phone=f"+{row['phone']}"))
+        assert (chosen.row, chosen.phone) == (row["line"], row["phone"])

@@ -1,0 +1,176 @@
+"""What the console costs: few rows however large a campaign is, and one refresh however many look."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import count
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from benchmarks.viewing.places import views
+from benchmarks.viewing.seed import Planted, fill
+from benchmarks.viewing.upload import upload
+from campaigns.console import streams
+from campaigns.console.live import PERIOD_S, SharedReadings
+from campaigns.console.people import add_token, remove_token
+from campaigns.console.request_limits import TOKEN_FAILURES
+from campaigns.console.roles import Role
+from engine.store.database import Connection, Pool, open_pool
+from engine.store.queries import queries
+from tests.console.conftest import Caller, console
+
+NUMBERS = [str(number) for number in range(1000, 1016)]
+# In 75 ranges. A page looks at some of these ranges, or at some pages of the table by an index.
+RECIPIENTS = 40_000
+ROWS_MAX = RECIPIENTS // 4
+# A file has all recipients. The others count all of them, or all with a reason; pages do so in the background.
+WHOLE = ("/export", "/report", "/reasons", "/results", "/plan", "/launch")
+WATCHERS = 12
+READS = 4
+
+ROWS_READ = """
+SELECT sum(coalesce(seq_tup_read, 0) + greatest(coalesce(idx_tup_fetch, 0), entries))::bigint
+FROM pg_stat_user_tables AS tables,
+     LATERAL (SELECT coalesce(sum(idx_tup_read), 0) AS entries FROM pg_stat_user_indexes AS indexes
+              WHERE indexes.relid = tables.relid AND indexrelname !~ 'phone') AS of_indexes
+WHERE relname ~ '^(recipients|outcomes|incoming_messages)'
+"""
+
+
+@pytest.fixture
+async def large(database_url: str) -> Planted:
+    return (await fill(database_url, NUMBERS, RECIPIENTS))[0]
+
+
+async def rows_read(pool: Pool) -> int:
+    """By all sessions of the pool, in the tables that grow with recipients. The few pending attempts are read
+    whole, which costs less here than their index. An index of filters (of phones) tells no number of entries.
+    """
+    sessions = [await pool.acquire() for _ in range(pool.get_max_size())]
+    try:
+        for session in sessions:
+            await session.execute("SELECT pg_stat_force_next_flush()")
+        await sessions[0].execute("SELECT pg_stat_clear_snapshot()")
+        read: int = await sessions[0].fetchval(ROWS_READ)
+        return read
+    finally:
+        for session in sessions:
+            await pool.release(session)
+
+
+async def test_no_view_reads_a_large_campaign(database_url: str, large: Planted, tmp_path: Path) -> None:
+    async with open_pool(database_url, size=4) as pool, console(pool, database_url, tmp_path) as url:
+        caller, read = Caller(url, await add_token(pool, "all", Role.MANAGE, actor="test")), {}
+        async with aiohttp.ClientSession(headers=caller.headers) as session:
+            examples = large.examples(await upload(session, url))
+        for view in views(examples):
+            before = await rows_read(pool)
+            reply = await caller.get(view.address)
+            # Of a running campaign there is nothing to edit, for example: that is said with 422.
+            assert reply.status in {200, 303, 409, 422}, (view.address, reply.text)
+            read[view.route] = await rows_read(pool) - before
+    costly = {route: rows for route, rows in read.items() if rows > ROWS_MAX and not route.endswith(WHOLE)}
+    assert list(costly.items()) == []
+
+
+async def test_many_who_come_at_once_with_a_right_token_are_let_in(manager: Caller) -> None:
+    """As dashboards do after a restart: what is limited are wrong tokens."""
+    replies = await asyncio.gather(*(manager.get("/api/v1/tokens") for _ in range(2 * TOKEN_FAILURES.burst)))
+    assert {reply.status for reply in replies} == {200}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_who_looks_in_the_same_second_shares_the_reading(fails: bool) -> None:
+    reads = 0
+
+    async def read(key: str) -> str:
+        nonlocal reads
+        reads += 1
+        await asyncio.sleep(0)
+        if fails:
+            raise OSError("the database is away")
+        return key
+
+    shared = SharedReadings(read)
+    found = await asyncio.gather(*(shared.get("spring") for _ in range(WATCHERS)), return_exceptions=True)
+    assert reads == 1
+    assert {str(each) for each in found} == {"the database is away" if fails else "spring"}
+
+
+async def test_many_who_watch_cost_one_refresh_a_second(
+    database_url: str, campaign: str, tmp_path: Path
+) -> None:
+    """Of a campaign and of the list."""
+    asked: Counter[str] = Counter()
+    names = {
+        queries("progress")["status"]: "status",
+        queries("results_pages")["campaigns"]: "list",
+    }
+
+    async def listen(connection: Connection) -> None:
+        connection.add_query_logger(lambda query: asked.update([names.get(query.query, "other")]))
+
+    async with (
+        open_pool(database_url, greet=listen) as pool,
+        console(pool, database_url, tmp_path) as url,
+        watching(url, "/live/campaigns/spring"),
+        watching(url, "/live/campaigns"),
+    ):
+        asked.clear()
+        began_s = time.monotonic()
+        async with asyncio.timeout(60):
+            while min(asked["status"], asked["list"]) < READS:
+                await asyncio.sleep(0.01)
+        periods = (time.monotonic() - began_s) / PERIOD_S
+        assert max(asked["status"], asked["list"]) <= periods + 2
+
+
+@asynccontextmanager
+async def watching(url: str, address: str) -> AsyncIterator[None]:
+    """Many read this stream."""
+    async with AsyncExitStack() as stack:
+        session = await stack.enter_async_context(aiohttp.ClientSession())
+        for _ in range(WATCHERS):
+            reply = await stack.enter_async_context(session.get(url + address))
+            assert reply.status == 200
+        yield
+
+
+@asynccontextmanager
+async def changing(pool: Pool) -> AsyncIterator[None]:
+    """The campaign has another reason at each look."""
+
+    async def change() -> None:
+        for turn in count():
+            await pool.execute("UPDATE campaigns SET reason = $1", f"reason {turn}")
+            await asyncio.sleep(0.01)
+
+    task = asyncio.create_task(change())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def test_a_stream_that_is_never_silent_ends_with_the_right_to_see_it(
+    pool: Pool, database_url: str, campaign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "PERIOD_S", 0.05)
+    monkeypatch.setattr(streams, "BEAT_S", 0.2)
+    async with console(pool, database_url, tmp_path) as url, asyncio.timeout(60):
+        token = await add_token(pool, "wall", Role.LOOK, actor="test")
+        headers = {"Authorization": f"Bearer {token}"}
+        async with (
+            changing(pool),
+            aiohttp.ClientSession(headers=headers) as session,
+            session.get(f"{url}/live/campaigns/spring") as reply,
+        ):
+            await reply.content.readany()
+            await remove_token(pool, "wall", actor="test")
+            while await reply.content.readany():
+                pass
+            assert reply.content.at_eof()
