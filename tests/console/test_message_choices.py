@@ -30,7 +30,7 @@ def stored(
 ) -> StoredTemplate:
     form = "NAMED" if "first_name" in text else "POSITIONAL"
     definition = {"components": [{"type": "BODY", "text": text}, *more], "parameter_format": form}
-    return StoredTemplate(name, language, status, "UTILITY", datetime.now(UTC), definition)
+    return StoredTemplate(name, language, status, None, "UTILITY", datetime.now(UTC), definition)
 
 
 TEMPLATES = [
