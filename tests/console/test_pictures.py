@@ -69,6 +69,7 @@ def address(scene: Scene, tmp_path: Path) -> Iterator[str]:
     drumbeat.ok("suppress", "add", str(PHONE + 5), "--reason", "asked support")
     for phone in GONE:
         scene.service.post("recipients", {"to": str(phone), "on_network": False})
+    drumbeat.ok("numbers", "limit", "2", "120")
     drumbeat.start("worker", log=tmp_path / "worker.log")
     scene.create(600, name="orders")
     drumbeat.ok("campaign", "run", "orders", "--wait")
@@ -80,7 +81,6 @@ def address(scene: Scene, tmp_path: Path) -> Iterator[str]:
     scene.create(1_000, "--start-at", "2030-01-31T09:00Z", name="winter")
     drumbeat.ok("campaign", "start", "winter")
     scene.create(LARGE, name="spring")
-    drumbeat.ok("numbers", "limit", "2", "120")
     drumbeat.ok("campaign", "start", "spring")
     with serving(drumbeat, "console", "serve", "--port", "0", "--no-metrics") as url:
         until(lambda: scene.service.accepted() > LARGE // 8, "spring is being sent")
