@@ -12,8 +12,8 @@ from campaigns.audience.glimpse import glimpse
 from campaigns.audience.opening import ReadOptions, sheets_of
 from campaigns.audience.row_check import RowRules
 from campaigns.console.api.create_request import CreateRequest, blamed_on_keys
+from campaigns.console.api.list_shapes import CorrectionsRequest, ListCheckRequest
 from campaigns.console.api.replying import body_of, once, reply
-from campaigns.console.api.shapes import CorrectionsRequest, ListCheckRequest
 from campaigns.console.api.upload_planning import create_from_upload
 from campaigns.console.choices import add_corrections, read_corrections
 from campaigns.console.context import caller_of, console_of

@@ -13,6 +13,7 @@ from campaigns.console.api import (
     campaigns,
     creation,
     exporting,
+    list_shapes,
     lists,
     people,
     results,
@@ -79,27 +80,27 @@ OPERATIONS = (
     ),
     Operation(
         "POST", "/campaigns", SEND, "Create a campaign from an uploaded audience", creation.create,
-        shapes.Created, request=shapes.CreateUpload, request_type="multipart/form-data",
+        shapes.Created, request=list_shapes.CreateUpload, request_type="multipart/form-data",
         takes_key=True, allowance=UPLOADS,
     ),
     Operation(
         "POST", "/lists", SEND, "Upload a list, to check and correct it first", lists.add,
-        shapes.UploadedList, request=shapes.ListUpload, request_type="multipart/form-data", status=201,
-        allowance=UPLOADS,
+        list_shapes.UploadedList, request=list_shapes.ListUpload, request_type="multipart/form-data",
+        status=201, allowance=UPLOADS,
     ),
     Operation(
-        "POST", f"{LIST}/check", SEND, "Check its rows; waits some seconds", lists.check, shapes.CheckedList,
-        request=shapes.ListCheckRequest,
+        "POST", f"{LIST}/check", SEND, "Check its rows; waits some seconds", lists.check,
+        list_shapes.CheckedList, request=list_shapes.ListCheckRequest,
     ),
     Operation(
         "POST", f"{LIST}/corrections", SEND, "Correct rows; the file stays as it is", lists.correct,
-        shapes.CorrectedCount, request=shapes.CorrectionsRequest,
+        list_shapes.CorrectedCount, request=list_shapes.CorrectionsRequest,
     ),
     Operation(
         "POST", f"{LIST}/campaign", SEND, "Create a campaign from it", lists.create, shapes.Created,
         request=CreateRequest, takes_key=True,
     ),
-    Operation("DELETE", LIST, SEND, "Give it up", lists.remove, shapes.RemovedList),
+    Operation("DELETE", LIST, SEND, "Give it up", lists.remove, list_shapes.RemovedList),
     Operation("GET", CAMPAIGN, LOOK, "How far a campaign is", campaigns.show_campaign, shapes.Status),
     Operation(
         "GET", f"{CAMPAIGN}/progress", LOOK, "The same as a stream of events named progress",

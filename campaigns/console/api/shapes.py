@@ -11,10 +11,6 @@ from typing_extensions import TypedDict
 
 from campaigns.account.numbers import BusinessNumber
 from campaigns.account.templates import StoredTemplate
-from campaigns.audience.bad_rows import KEPT_MAX
-from campaigns.audience.reader import COLUMNS_MAX
-from campaigns.console.api.create_request import CreateRequest
-from campaigns.console.list_check import FoundList
 from campaigns.console.people import Token, User
 from campaigns.console.roles import Role
 from campaigns.results.number_progress import NumberProgress
@@ -246,65 +242,6 @@ class NewToken(TypedDict):
     name: str
     role: Role
     token: str
-
-
-class CreateUpload(_Request):
-    """The parts of the form, in this order."""
-
-    spec: CreateRequest  # type: ignore[valid-type]  # a class that is made from the options
-    audience: Annotated[str, Field(json_schema_extra={"format": "binary"})]
-
-
-class ListUpload(_Request):
-    audience: Annotated[str, Field(json_schema_extra={"format": "binary"})]
-
-
-class ListCheckRequest(_Request):
-    """How to read the rows, as `audience check` does. `param`: columns that may not be empty."""
-
-    sheet: str | None = None
-    phone_column: str = "phone"
-    param: list[str] = []
-    region: str | None = None
-    map: dict[str, str] = {}
-    default: dict[str, str] = {}
-    as_mobile: list[str] = []
-
-
-class CorrectedRow(_Request):
-    """`cells`: the whole row, in the order of the header."""
-
-    line: Annotated[int, Field(ge=1, le=2**62)]
-    cells: Annotated[list[str], Field(min_length=1, max_length=COLUMNS_MAX)]
-
-
-class CorrectionsRequest(_Request):
-    rows: Annotated[list[CorrectedRow], Field(min_length=1, max_length=KEPT_MAX)]
-
-
-class UploadedList(TypedDict):
-    """`sheets`: those with rows, of a workbook. `columns`: empty while a sheet must be chosen."""
-
-    reference: str
-    name: str
-    sheets: list[str]
-    columns: list[str]
-
-
-class CheckedList(TypedDict):
-    """`found` is null until the check has `ended`; then ask again. `checked`: rows so far."""
-
-    ended: bool
-    checked: int
-    found: FoundList | None
-
-
-class CorrectedCount(TypedDict):
-    corrected: int
-
-
-class RemovedList(TypedDict):
-    reference: str
 
 
 class RejectedRow(TypedDict):
