@@ -13,12 +13,17 @@ from zoneinfo import ZoneInfo
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The words of one language. `texts("nav.audit")` gives one; a key that is missing raises KeyError."""
+    """The words of one language. `texts("nav.audit")` gives one; a key that is missing raises KeyError.
+
+    Where a text has a {count}, the text of the same key with `_one` is that of a single thing.
+    """
 
     code: str
     words: Mapping[str, str]
 
     def __call__(self, key: str, **values: Any) -> str:
+        if str(values.get("count")) == "1":
+            key = f"{key}_one" if f"{key}_one" in self.words else key
         return self.words[key].format(**values)
 
     def maybe(self, key: str, otherwise: str) -> str:

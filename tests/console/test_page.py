@@ -72,7 +72,7 @@ async def test_a_campaign_from_a_file_to_its_start(page: Page, pool: Pool, tmp_p
     await expect(page.get_by_text("2 rows = 1 recipients + 1 rejected + 0 duplicates")).to_be_visible()
     await require_accessible(page)
     await page.get_by_role("button", name="Create the draft").click()
-    await expect(page.get_by_text("1 people get the message order from Lantern")).to_be_visible()
+    await expect(page.get_by_text("One person gets the message order from Lantern")).to_be_visible()
     await expect(page.locator(".bubble")).to_contain_text("Hello Bo, your order B1")
     await require_accessible(page)
     await page.get_by_label("Phone numbers with country code").fill(f"+{PHONE + 99}")

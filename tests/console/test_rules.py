@@ -143,6 +143,12 @@ def test_the_language_is_the_chosen_one_or_the_browsers(chosen: str | None, acce
     assert choose_language(chosen, accepted) == code
 
 
+def test_one_thing_has_words_of_its_own() -> None:
+    texts = texts_of("en")
+    assert texts("numbers.throttles", count="1") == "one request throttled so far"
+    assert texts("numbers.throttles", count="11") == "11 requests throttled so far"
+
+
 @pytest.mark.parametrize(
     ("part", "whole", "text"),
     [
