@@ -17,7 +17,7 @@ from engine.core.states import RecipientState
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
-from tests.campaigns.creating import assert_range_counters_equal_a_recount, everything, recipients
+from tests.campaigns.creating import assert_range_counters_equal_a_recount, everything, recipients, recount
 
 OLD = Path(__file__).parent / "fixtures" / "old.xls"
 
@@ -146,6 +146,7 @@ async def test_the_failed_recipients_of_a_campaign_are_an_audience_with_its_colu
         " SELECT range_id, seq, 1, 1, 2, '1001', CASE seq WHEN 1 THEN 131049 ELSE 131026 END, 'x'"
         " FROM recipients WHERE seq <= 2"
     )
+    await recount(pool)
     result = CampaignResult("spring", RecipientState.FAILED, frozenset({131049}))
     again = replace(first, name="again", audience=result, params=("name", "variable_2"))
     created = await create_campaign(ready, again)

@@ -24,6 +24,7 @@ from engine.sending.number_quota import NumberQuota
 from engine.store.database import Connection, Pool
 from engine.store.leases import take_lease
 from tests.campaigns.conftest import PHONE
+from tests.campaigns.creating import recount
 from tests.sending.planted import another_process, assert_range_counters_hold, context_of
 
 
@@ -42,13 +43,7 @@ async def failed_campaign(url: str, pool: Pool, spec: CampaignSpec) -> CreatedCa
         " AS planted (n, state) ON line = n + 1"
     )
     await pool.execute("UPDATE ranges SET claimed_through = last_seq")
-    await pool.execute(
-        "UPDATE range_counters SET (failed, delivered, unknown, skipped, deferred) = ("
-        " SELECT count(*) FILTER (WHERE state = 'failed'), count(*) FILTER (WHERE state = 'delivered'),"
-        " count(*) FILTER (WHERE state = 'unknown'), count(*) FILTER (WHERE state = 'skipped'),"
-        " count(*) FILTER (WHERE state = 'deferred')"
-        " FROM recipient_states WHERE recipient_states.range_id = range_counters.range_id)"
-    )
+    await recount(pool)
     return created
 
 
@@ -136,6 +131,7 @@ async def test_the_whole_chain_of_earlier_campaigns_counts(
         "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, phone_number_id, code, reason)"
         " SELECT range_id, seq, 1, 1, 2, '1002', 131026, 'again' FROM retried_recipients"
     )
+    await recount(pool)
     second = await plan_retry(ready, first.name, RetryOptions())
     assert (second.name, await phones(pool, second)) == ("spring/retry-2", [1, 2])
     await pool.execute(

@@ -35,7 +35,7 @@ def edit(emulator: Emulator, text: str) -> str:
 
 async def hear(pool: Pool) -> None:
     """What the receiver does with an event about the template."""
-    await pool.execute(queries("inbox")["set_template_status"], "order_shipped", "en_US", "APPROVED")
+    await pool.execute(queries("inbox")["set_template_status"], "order_shipped", "en_US", "APPROVED", None)
 
 
 async def compared(pool: Pool) -> bool:
