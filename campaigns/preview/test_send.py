@@ -64,11 +64,12 @@ async def release_tests(
     phones: Sequence[str],
     *,
     disk: Disk | None = None,
+    open_uploads: OpenUploads = no_uploads,
     actor: str,
 ) -> ReleasedTests:
     """Store a campaign for each phone and hand it to the workers. Errors as `own_phones` and `plan_tests`."""
     own = own_phones(phones, chosen.options.get("--region"))
-    names = await plan_tests(url, chosen, own, disk=disk)
+    names = await plan_tests(url, chosen, own, disk=disk, open_uploads=open_uploads)
     async with pool.acquire() as connection:
         changes = [await start(connection, name, actor=actor) for name in names]
     return ReleasedTests(names, any(change.nobody_sends for change in changes))

@@ -13,7 +13,7 @@ import pytest
 
 from campaigns.console import jobs
 from campaigns.console.api import upload_planning
-from campaigns.console.pages import launch, new_sending
+from campaigns.console.pages import launch, new_sending, recipients
 from campaigns.console.people import store_user
 from campaigns.console.roles import Role
 from engine.store.database import Pool
@@ -204,6 +204,14 @@ async def test_a_picture_is_uploaded_shown_and_outlives_the_list(
     assert kept.name == "spring.png" and kept.is_relative_to(tmp_path / "header-files")
     assert sent == [(NUMBER, PNG, "image/png")] and content_of(kept) == PNG
     assert not any((tmp_path / "uploads").iterdir())
+    monkeypatch.setattr(recipients, "uploads_with", lambda _: service)
+    test = await sender.post("/campaigns/autumn/test", data={"phones": f"+{PHONE}"})
+    assert test.headers["Location"] == "/campaigns/autumn%2Ftest-1"
+
+
+async def test_a_test_of_a_row_that_is_no_number_is_refused(sender: Caller) -> None:
+    refused = await sender.post("/campaigns/spring/test", data={"row": "abc", "phones": f"+{PHONE}"})
+    assert refused.status == 422 and "is not a number" in refused.text
 
 
 async def test_a_long_check_shows_how_far_it_is_and_goes_on_alone(

@@ -22,6 +22,7 @@ from campaigns.console.streams import stream_events
 from campaigns.life.approval import release_by_two
 from campaigns.life.control import Campaign, CampaignChange, approve, cancel, find_campaign, pause
 from campaigns.life.release import Released, resume_checked, start_checked
+from campaigns.planning.header_uploads import uploads_with
 from campaigns.preview.recipient import Choice, choose_recipient, preview_json
 from campaigns.preview.test_send import release_tests
 from campaigns.results.campaign_pages import campaign_page
@@ -159,6 +160,7 @@ async def test_send(request: web.Request) -> web.Response:
                 chosen,
                 asked.phones,
                 disk=console.settings.disk(),
+                open_uploads=uploads_with(console.settings),
                 actor=caller_of(request).name,
             )
         )

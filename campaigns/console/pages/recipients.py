@@ -9,13 +9,16 @@ from campaigns.console.api.campaigns import named_campaign
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.shapes import RecipientQuery, RecipientsQuery
 from campaigns.console.context import caller_of, console_of
+from campaigns.console.countries import countries
 from campaigns.console.forms import field_of
-from campaigns.console.pages.rendering import campaign_url, page, path_of, redirect
+from campaigns.console.pages.rendering import campaign_url, page, path_of, redirect, texts_for
+from campaigns.planning.header_uploads import uploads_with
 from campaigns.preview.recipient import Choice, choose_recipient, read_phone
 from campaigns.preview.test_send import release_tests
-from campaigns.results.phone_history import phone_history
+from campaigns.results.phone_history import PhoneHistory, phone_history
 from campaigns.results.recipient_pages import recipient_page
 from engine.core.states import RecipientState
+from engine.errors import UsageError
 
 
 async def show_recipients(request: web.Request) -> web.Response:
@@ -41,9 +44,10 @@ async def show_message(request: web.Request) -> web.Response:
 async def send_test(request: web.Request) -> web.Response:
     """The message to one's own phones, as campaigns of their own, and then to the first of them."""
     campaign, console = await named_campaign(request), console_of(request)
-    chosen = await choose_recipient(
-        console.pool, campaign.name, Choice(int(await field_of(request, "row") or 0) or None)
-    )
+    row = await field_of(request, "row")
+    if row and not row.isdecimal():
+        raise UsageError(f"row {row!r} is not a number")
+    chosen = await choose_recipient(console.pool, campaign.name, Choice(int(row or 0) or None))
     phones = [line.strip() for line in (await field_of(request, "phones")).splitlines() if line.strip()]
     tests = await release_tests(
         console.pool,
@@ -51,6 +55,7 @@ async def send_test(request: web.Request) -> web.Response:
         chosen,
         phones or [""],
         disk=console.settings.disk(),
+        open_uploads=uploads_with(console.settings),
         actor=caller_of(request).name,
     )
     if await field_of(request, "then") == "launch":
@@ -60,11 +65,31 @@ async def send_test(request: web.Request) -> web.Response:
 
 async def find_person(request: web.Request) -> web.Response:
     """The form; a phone in the address leads to its page."""
-    if phone := request.query.get("phone", "").strip():
-        return redirect(path_of("people", read_phone(phone, None)))
-    return page(request, "person.html.j2", history=None)
+    phone, region = (request.query.get(name, "").strip() for name in ("phone", "region"))
+    try:
+        if phone:
+            return redirect(path_of("people", read_phone(phone, region or None)))
+    except UsageError:
+        return _person(request, 422, typed=phone, region=region, unreadable=True)
+    return _person(request)
 
 
 async def show_person(request: web.Request) -> web.Response:
     phone = plus(request.match_info["phone"])
-    return page(request, "person.html.j2", history=await phone_history(console_of(request).pool, phone))
+    history = await phone_history(console_of(request).pool, phone)
+    return _person(request, typed=f"+{history.phone}", history=history)
+
+
+def _person(
+    request: web.Request,
+    status: int = 200,
+    *,
+    typed: str = "",
+    region: str = "",
+    unreadable: bool = False,
+    history: PhoneHistory | None = None,
+) -> web.Response:
+    return page(
+        request, "person.html.j2", status, history=history, typed=typed, region=region, unreadable=unreadable,
+        countries=countries(texts_for(request).code),
+    )  # fmt: skip
