@@ -79,7 +79,7 @@ async def add_suppressions(
 async def suppress_recipients(
     connection: Connection, phones: Sequence[int], reason: str = ADDED_BY_HAND
 ) -> SuppressionCounts:
-    """Add phones of stored recipients to the list. Notes no audit: the caller counts several calls as one."""
+    """Add phones of stored recipients to the list. Notes no audit: the caller knows the campaign."""
     return await _add(connection, phones, _checked_reason(reason), "hand")
 
 

@@ -25,7 +25,7 @@ from campaigns.audience.opening import ReadOptions
 from campaigns.audience.row_check import RowRules
 from campaigns.console.uploads import Upload
 
-FOUND_FILE = "check.json"
+FOUND_FILE = "rows.json"
 PROCESS = "campaigns.audience.inspection_process"
 AT_A_TIME = 2  # each takes a core; the others wait
 ANSWER_BYTES_MAX = 64 << 20  # a thousand bad rows, in one line

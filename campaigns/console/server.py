@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import structlog
@@ -32,6 +32,7 @@ from campaigns.console.request_limits import Allowance
 from campaigns.console.result_readings import READINGS, keep_readings
 from campaigns.console.security_headers import add_security_headers
 from campaigns.console.settings import console_settings, require_guarded
+from campaigns.console.uploads import remove_old
 from engine.errors import ConfigurationError
 from engine.process.settings import MetricsAddress, Settings
 from engine.store.database import Pool
@@ -40,6 +41,7 @@ from engine.system_error import system_error_text
 POOL_CONNECTIONS = 8
 BODY_BYTES_MAX = 1 << 20  # of a form; an upload has a limit of its own and is written to a file
 CLIENT_LEFT = 499  # as proxies count it; nobody receives it
+TIDY_S = 3_600.0
 CLOSE_S_MAX = 5.0  # for requests that are answered while the console stops
 
 log = structlog.get_logger(__name__)
@@ -125,6 +127,14 @@ async def answer(request: web.Request, problem: Problem) -> web.StreamResponse:
     return await problem_page(request, problem)
 
 
+async def _tidy(console: Console) -> None:
+    """Remove old uploads, now and each hour: they hold phones."""
+    while not console.stop.is_set():
+        await asyncio.to_thread(remove_old, console.own.uploads)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(console.stop.wait(), TIDY_S)
+
+
 @asynccontextmanager
 async def running_console(
     pool: Pool,
@@ -145,6 +155,7 @@ async def running_console(
     console = Console(pool, database_url, settings, own, door, watch, stop)
     runner = web.AppRunner(application(console), access_log=None, shutdown_timeout=CLOSE_S_MAX)
     await runner.setup()
+    tidying = asyncio.create_task(_tidy(console))
     try:
         site = web.TCPSite(runner, host, port)
         try:
@@ -158,6 +169,7 @@ async def running_console(
             yield _url_of(runner, host)
     finally:
         stop.set()
+        await asyncio.wait({tidying})
         await console.imports.close()
         await console.jobs.close()
         await console.checks.close()

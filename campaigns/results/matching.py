@@ -16,8 +16,11 @@ async def suppress_matching(
     changed = unchanged = 0
     async for page in matching_records(pool, campaign_id, wanted):
         phones = [record["phone"] for record, _ in page if record["phone"] > 0]  # not the forgotten ones
-        async with pool.acquire() as connection:
+        async with pool.acquire() as connection, connection.transaction():
             counts = await suppress_recipients(connection, phones, reason)
+            if counts.changed:
+                await note_audit(
+                    connection, actor, "suppress", campaign_id, source="hand", phones=counts.changed
+                )
         changed, unchanged = changed + counts.changed, unchanged + counts.unchanged
-    await note_audit(pool, actor, "suppress", campaign_id, source="hand", phones=changed)
     return SuppressionCounts(changed, unchanged)

@@ -140,5 +140,10 @@ async def test_who_needs_a_person_is_found_on_any_page(pool: Pool, spring: int) 
     )
     async with pool.acquire() as connection:
         assert (await campaign_page(connection, before=spring)).campaigns == []
+        await connection.execute(
+            "INSERT INTO campaigns OVERRIDING SYSTEM VALUE SELECT (jsonb_populate_record(campaigns, jsonb_build_object("
+            " 'campaign_id', campaign_id + n, 'name', 'other-' || n, 'state', 'running', 'reason_code', NULL,"
+            " 'content_hash', 'of-' || n))).* FROM campaigns, generate_series(1, 60) AS n"
+        )
         (needy,) = await campaigns_that_need_a_person(connection)
         assert (needy.campaign_id, needy.reason) == (spring, "paused (132015)")

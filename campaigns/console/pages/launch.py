@@ -23,6 +23,7 @@ from campaigns.preview.recipient import Choice, ChosenRecipient, choose_recipien
 from campaigns.preview.test_send import tests_of
 from engine.core.states import CampaignState
 from engine.errors import DrumbeatError
+from engine.store.queries import queries
 
 PLANS: web.AppKey[SharedReadings[dict[str, Any]]] = web.AppKey("plans", SharedReadings)
 # A plan reads every recipient: 10 million take ten seconds. Nothing of it changes fast before the start.
@@ -83,8 +84,8 @@ class LaunchView:
 
 
 def shared_plans(console: Console) -> SharedReadings[dict[str, Any]]:
-    """Plans of campaigns by their names: read at most once a minute, however many look."""
-    return SharedReadings(lambda name: stored_plan(console, name), PLAN_PERIOD_S)
+    """Plans of campaigns by what they are made of: read at most once a minute, however many look."""
+    return SharedReadings(lambda key: stored_plan(console, key.partition("\n")[0]), PLAN_PERIOD_S)
 
 
 async def show_launch(request: web.Request) -> web.Response:
@@ -100,7 +101,7 @@ async def stream_launch(request: web.Request) -> web.StreamResponse:
     campaign, texts = await named_campaign(request), texts_for(request)
 
     async def read() -> str:
-        return render("launch_live.html.j2", texts, ready=await _plan(request, campaign.name) is not None)
+        return render("launch_live.html.j2", texts, ready=await _plan(request, campaign) is not None)
 
     return await stream_events(request, "view", read)
 
@@ -126,7 +127,7 @@ async def _page(request: web.Request, campaign: Campaign, problem: Problem | Non
     view = LaunchView(
         campaign,
         chosen,
-        await _plan(request, campaign.name),
+        await _plan(request, campaign),
         starts_at,
         {each.phone_number_id: _called(each.verified_name, each.display_phone_number) for each in numbers},
         await tests_of(pool, campaign.name),
@@ -141,9 +142,13 @@ def _called(name: str | None, phone: str | None) -> str:
     return " ".join(part for part in (name, phone) if part)
 
 
-async def _plan(request: web.Request, name: str) -> dict[str, Any] | None:
-    """The plan, if it is there in a moment; otherwise it is read on."""
-    reading = asyncio.ensure_future(request.app[PLANS].get(name))
+async def _plan(request: web.Request, campaign: Campaign) -> dict[str, Any] | None:
+    """The plan, if it is there in a moment; otherwise it is read on. An edited draft has another one."""
+    async with console_of(request).pool.acquire() as connection:
+        made_of = await connection.fetchval(queries("campaigns")["content_hash"], campaign.campaign_id)
+    reading = asyncio.ensure_future(
+        request.app[PLANS].get(f"{campaign.name}\n{campaign.campaign_id} {made_of}")
+    )
     reading.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may ask any more
     done, _ = await asyncio.wait({reading}, timeout=WAIT_S)
     return reading.result() if done else None

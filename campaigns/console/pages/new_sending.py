@@ -33,7 +33,7 @@ from campaigns.console.streams import stream_events
 from campaigns.console.uploads import Upload, discard
 from campaigns.planning.plan import ProgressCallback
 
-CHECK_FILE = "check.json"
+CHECK_FILE = "plan.json"
 WAIT_S = 1.5  # a list of some thousand rows is checked by then, and nobody sees that it takes time
 
 log = structlog.get_logger(__name__)

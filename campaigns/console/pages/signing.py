@@ -15,6 +15,7 @@ from campaigns.console.pages.rendering import page, redirect
 from campaigns.console.people import SESSION_S, end_session, sign_in
 from campaigns.console.problems import MESSAGES, Problem, Refused
 
+NAME_LENGTH_MAX = 64  # of a user: a longer one must not fill the memory of the limit
 YEAR_S = 365 * 24 * 3600
 
 log = structlog.get_logger(__name__)
@@ -43,14 +44,14 @@ async def enter(request: web.Request) -> web.Response:
     console, name = console_of(request), await field_of(request, "name")
     password = str((await request.post()).get("password", ""))
     address = console.door.address_of(request)
-    wait_s = console.sign_in_limit.wait_s(name, address, time.monotonic())
+    wait_s = console.sign_in_limit.wait_s(name[:NAME_LENGTH_MAX], address, time.monotonic())
     if wait_s:
         raise Refused(429, "too_many_attempts", wait_s=wait_s)
     secret = await sign_in(console.pool, name, password)
     if secret is None:
         log.warning("sign_in_refused", address=address)
         return _form(request, Problem(403, "sign_in_refused", MESSAGES["sign_in_refused"]))
-    console.sign_in_limit.forgive(name, time.monotonic())
+    console.sign_in_limit.forgive(name[:NAME_LENGTH_MAX], time.monotonic())
     response = redirect(_then(request))
     response.set_cookie(
         console.door.cookie,
