@@ -5,7 +5,7 @@ import pytest
 from engine.store.database import Pool
 from tests.console.conftest import NUMBER, OTHER_NUMBER, Caller
 
-MISSING = "await their report since"
+MISSING = "One message awaits its report since"
 
 
 async def accept(pool: Pool, age_s: int) -> None:
