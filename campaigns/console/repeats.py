@@ -33,7 +33,7 @@ class Repeats:
             return await self._stored(asked)
         try:
             done = await work()
-        except DrumbeatError:
+        except (DrumbeatError, Refused):
             await self.pool.execute(sql["forget_request"], self.requester, self.key)
             raise
         await self.pool.execute(sql["end_request"], self.requester, self.key, CREATED, done)
