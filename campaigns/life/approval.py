@@ -1,6 +1,7 @@
 """Starts that need two people: one asks, another one approves.
 
-Law: an approval holds for the campaign as it was asked for: whoever changes the draft has to ask again.
+Law: an approval holds for the campaign as it was asked for: whoever changes the draft has to ask again, and
+nobody changes one that waits for its start time.
 Pauses and resumes of a campaign that was started are not concerned, nor are test messages.
 """
 
@@ -12,7 +13,7 @@ from enum import Enum, auto
 
 import asyncpg
 
-from campaigns.life.control import Campaign, CampaignChange, find_campaign, require_planned
+from campaigns.life.control import Campaign, CampaignChange, Seen, find_campaign, require_planned
 from campaigns.life.release import Released, resume_checked, start_checked
 from campaigns.results.audit_pages import note_audit
 from engine.core.states import CampaignEvent, CampaignState, ReasonCode, allows
@@ -21,6 +22,8 @@ from engine.store.campaign_states import set_reason
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
+# Here nothing may change where starts need two people: a pause takes the approval of a change with it.
+APPROVED_STATES = frozenset({CampaignState.SCHEDULED})
 _UNRELEASED = (CampaignState.DRAFT, CampaignState.PAUSED)
 
 
@@ -83,7 +86,8 @@ async def release_by_two(
         elif verdict is Verdict.APPROVE:
             await _approve(connection, campaign, actor)
     if verdict in (Verdict.RELEASE, Verdict.APPROVE):
-        return await release(pool, settings, name, actor=actor)
+        seen = Seen(campaign.campaign_id, row["content_hash"])
+        return await release(pool, settings, name, actor=actor, seen=seen)
     change = CampaignChange(campaign.name, campaign.state, changed=False)
     return Released([change], ["it waits for approval: another person must start it too"])
 

@@ -64,6 +64,14 @@ Check: TypeAlias = Callable[[Campaign], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """A campaign as somebody saw it. A draft that was edited or planned anew since is another one."""
+
+    campaign_id: int
+    content_hash: str
+
+
+@dataclass(frozen=True, slots=True)
 class StoppedNumber:
     """A number that the service stopped, and why."""
 
@@ -150,26 +158,26 @@ async def no_check(_: Campaign) -> None:
 
 
 async def start(
-    connection: Connection, name: str, *, actor: str = "", check: Check = no_check
+    connection: Connection, name: str, *, actor: str = "", check: Check = no_check, seen: Seen | None = None
 ) -> CampaignChange:
     """Release a campaign to the workers: at once, or at its start time. `actor`, here and below: who asked
     for it, for the audit. `check` raises if the campaign's messages would be refused; see `TemplateCheck`.
 
-    TryLater if it is paused, since only `resume` lifts a pause, if it is not planned, or if it would start
-    now and all of its numbers are stopped.
+    TryLater if it is paused, since only `resume` lifts a pause, if it is not planned, if it would start
+    now and all of its numbers are stopped, or if it is not as it was `seen`.
     """
-    return await _release(connection, name, CampaignEvent.START, actor, check)
+    return await _release(connection, name, CampaignEvent.START, actor, check, seen)
 
 
 async def resume(
-    connection: Connection, name: str, *, actor: str = "", check: Check = no_check
+    connection: Connection, name: str, *, actor: str = "", check: Check = no_check, seen: Seen | None = None
 ) -> CampaignChange:
     """Lift a pause. Before its start time, the campaign waits for that time again.
 
     TryLater if all of its numbers are stopped: it would be paused again at once, and the stop of a number is
-    lifted by `resume_number` alone.
+    lifted by `resume_number` alone. TryLater if it is not as it was `seen`.
     """
-    return await _release(connection, name, CampaignEvent.RESUME, actor, check)
+    return await _release(connection, name, CampaignEvent.RESUME, actor, check, seen)
 
 
 async def pause(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
@@ -279,7 +287,12 @@ async def skip_remaining(connection: Connection, campaign_id: int, state: Campai
 
 
 async def _release(
-    connection: Connection, name: str, asked: CampaignEvent, actor: str, check: Check
+    connection: Connection,
+    name: str,
+    asked: CampaignEvent,
+    actor: str,
+    check: Check,
+    seen: Seen | None,
 ) -> CampaignChange:
     campaign = await find_campaign(connection, name)
     if campaign.planned_at is not None and allows(campaign.state, asked):
@@ -287,6 +300,7 @@ async def _release(
     async with connection.transaction():
         campaign = await _locked(connection, name)
         require_planned(campaign)
+        await _require_seen(connection, campaign, seen)
         if campaign.state in (CampaignState.RUNNING, CampaignState.SCHEDULED):
             return await _released(connection, campaign, campaign.state, changed=False)
         if campaign.state is CampaignState.PAUSED and asked is CampaignEvent.START:
@@ -304,6 +318,17 @@ async def _release(
         state = await apply_event(connection, campaign.campaign_id, event, "")
         await _audit(connection, campaign.campaign_id, asked.value, actor)
     return await _released(connection, campaign, state, changed=True)
+
+
+async def _require_seen(connection: Connection, campaign: Campaign, seen: Seen | None) -> None:
+    if seen is None:
+        return
+    content_hash = await connection.fetchval(queries("campaigns")["content_hash"], campaign.campaign_id)
+    if (campaign.campaign_id, content_hash) != (seen.campaign_id, seen.content_hash):
+        raise TryLater(
+            f'the campaign "{campaign.name}" was changed meanwhile',
+            remedy="look at it again, and start it then",
+        )
 
 
 async def _released(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from campaigns.life.control import CampaignChange, find_campaign, resume, resume_all, start
+from campaigns.life.control import CampaignChange, Seen, find_campaign, resume, resume_all, start
 from campaigns.life.template_check import checking
 from campaigns.life.token_check import check_token, waits_for_token
 from engine.process.settings import Settings
@@ -19,15 +19,19 @@ class Released:
     notes: list[str]
 
 
-async def start_checked(pool: Pool, settings: Settings, name: str, *, actor: str) -> Released:
+async def start_checked(
+    pool: Pool, settings: Settings, name: str, *, actor: str, seen: Seen | None = None
+) -> Released:
     """Start a campaign whose templates are as the service has them. Errors as `start` and `TemplateCheck`."""
     check = checking(pool, settings)
     async with pool.acquire() as connection:
-        change = await start(connection, name, actor=actor, check=check)
+        change = await start(connection, name, actor=actor, check=check, seen=seen)
     return Released([change], list(dict.fromkeys(check.notes)))
 
 
-async def resume_checked(pool: Pool, settings: Settings, name: str | None, *, actor: str) -> Released:
+async def resume_checked(
+    pool: Pool, settings: Settings, name: str | None, *, actor: str, seen: Seen | None = None
+) -> Released:
     """Resume a campaign, or all if `name` is None. If the service had refused the access token, it is tried
     first: AuthenticationError, and nothing is resumed, if it is still refused.
     """
@@ -40,5 +44,5 @@ async def resume_checked(pool: Pool, settings: Settings, name: str | None, *, ac
         if name is None:
             changes = await resume_all(connection, actor=actor, check=check)
         else:
-            changes = [await resume(connection, name, actor=actor, check=check)]
+            changes = [await resume(connection, name, actor=actor, check=check, seen=seen)]
     return Released(changes, list(dict.fromkeys([*notes, *check.notes])))

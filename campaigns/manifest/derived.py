@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.plan import ProgressCallback, no_progress
 from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.stored import StoredOptions, stored_options, stored_values
+from engine.core.states import CampaignState
 from engine.errors import UsageError
 from engine.process.disk_space import Disk
 from engine.sending.header_file_uploads import OpenUploads, no_uploads
@@ -80,9 +81,11 @@ async def edit_campaign(
     disk: Disk | None = None,
     dry_run: bool = False,
     open_uploads: OpenUploads = no_uploads,
+    unchanged_in: Collection[CampaignState] = (),
 ) -> CreatedCampaign:
     """Change options of a planned campaign, and plan a draft anew if that is needed. `changes`, `unset`: as
-    of `cloned`. ChangeRefused, with what differs, if one may not change now.
+    of `cloned`. `unchanged_in`: states in which nothing may change. ChangeRefused, with what differs, if an
+    option may not change now.
     """
     if "name" in changes:
         raise UsageError("a campaign keeps its name", remedy="clone it, and delete this draft")
@@ -92,14 +95,23 @@ async def edit_campaign(
     if was_uploaded:
         spec = replace(spec, given={**spec.given, "audience": stored.values["audience"]})
     if not needs_audience(changes, unset):
-        amended = await amend_campaign(url, spec, change_by=change_by, dry_run=dry_run)
+        amended = await amend_campaign(
+            url, spec, change_by=change_by, dry_run=dry_run, unchanged_in=unchanged_in
+        )
         if amended is not None:
             return amended
     if was_uploaded:
         changes, unset = _of_stored_people(stored.name, changes, unset)
         spec = campaign_spec(**of_edit(stored.values, changes, unset, campaign_spec))
     return await create_campaign(
-        url, spec, progress, disk=disk, dry_run=dry_run, change_by=change_by, open_uploads=open_uploads
+        url,
+        spec,
+        progress,
+        disk=disk,
+        dry_run=dry_run,
+        change_by=change_by,
+        open_uploads=open_uploads,
+        unchanged_in=unchanged_in,
     )
 
 

@@ -1,5 +1,7 @@
 """Changes options of a planned campaign without its audience, which may be gone by now."""
 
+from collections.abc import Collection
+
 from campaigns.planning.change import Asked, require_allowed
 from campaigns.planning.change_rules import Effect, effect_of
 from campaigns.planning.create import change_options, planned_row
@@ -7,11 +9,17 @@ from campaigns.planning.created import CreatedCampaign, existing_campaign, known
 from campaigns.planning.plan import STATEMENT_TIMEOUT_S
 from campaigns.planning.removal import lock_names
 from campaigns.planning.spec import CampaignSpec, identify_again
+from engine.core.states import CampaignState
 from engine.store.database import close, connect
 
 
 async def amend_campaign(
-    url: str, spec: CampaignSpec, *, change_by: str, dry_run: bool = False
+    url: str,
+    spec: CampaignSpec,
+    *,
+    change_by: str,
+    dry_run: bool = False,
+    unchanged_in: Collection[CampaignState] = (),
 ) -> CreatedCampaign | None:
     """Change a planned campaign to other options, of the same audience; None if that needs a new plan.
 
@@ -27,7 +35,7 @@ async def amend_campaign(
         known = known_campaign(row)
         identity = identify_again(spec, schedule, known.options)
         changes = known.changes_to(identity)
-        await require_allowed(connection, known, changes)
+        await require_allowed(connection, known, changes, unchanged_in)
         if not changes:
             return existing_campaign(row)
         if effect_of(changes) is Effect.PLANNED_ANEW:

@@ -1,6 +1,6 @@
 """Changes a planned campaign to other options, by the table in `change_rules.py`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,8 +43,18 @@ class KnownCampaign:
         )
 
 
-async def require_allowed(connection: Connection, known: KnownCampaign, changes: Sequence[Change]) -> None:
-    """ChangeRefused, with every difference, if one may not change."""
+async def require_allowed(
+    connection: Connection,
+    known: KnownCampaign,
+    changes: Sequence[Change],
+    unchanged_in: Collection[CampaignState] = (),
+) -> None:
+    """ChangeRefused, with every difference, if one may not change. TryLater in a state in which none may."""
+    if changes and known.state in unchanged_in:
+        raise TryLater(
+            f'the campaign "{known.name}" is {known.state}, and another person approved it as it is',
+            remedy="pause it, change it, and have its start approved again",
+        )
     if effect_of(changes) is not Effect.REFUSED:
         return
     texts = [f"{change.difference}{f' ({change.reason})' if change.reason else ''}" for change in changes]

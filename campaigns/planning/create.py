@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -34,6 +35,7 @@ from campaigns.planning.spec import (
     Identity,
     identify,
 )
+from engine.core.states import CampaignState
 from engine.process.disk_space import Disk
 from engine.sending.header_file_uploads import OpenUploads, no_uploads
 from engine.store.database import Connection, close, connect
@@ -50,12 +52,13 @@ async def create_campaign(
     change_by: str | None = None,
     open_uploads: OpenUploads = no_uploads,
     head_digits: int | None = None,
+    unchanged_in: Collection[CampaignState] = (),
 ) -> CreatedCampaign:
     """Plan a campaign from its audience, or find that it is planned already. `dry_run`: check everything, and
     store nothing. `change_by`: who changes a campaign that exists with other options, by the table in
     `change_rules.py`, which may plan a draft anew; None: such a campaign is refused. `open_uploads`: connects
     to the service if local files of headers must be uploaded. `head_digits`: a dry run also counts recipients
-    by template and so many first digits of their phones.
+    by template and so many first digits of their phones. `unchanged_in`: states in which nothing may change.
 
     Raises UsageError for a wrong option, ConfigurationError for a wrong file, template or number and for a
     name that another campaign has, and TryLater while another process creates it. It then leaves nothing
@@ -89,14 +92,14 @@ async def create_campaign(
                 open_uploads,
                 head_digits,
             )
-            created = await _create_or_change(planning, source, change_by)
+            created = await _create_or_change(planning, source, change_by, unchanged_in)
             return replace(created, same_audience=await _same_audience(connection, identity, created))
         finally:
             await close(connection)
 
 
 async def _create_or_change(
-    planning: Planning, source: OpenAudience, change_by: str | None
+    planning: Planning, source: OpenAudience, change_by: str | None, unchanged_in: Collection[CampaignState]
 ) -> CreatedCampaign:
     connection, spec = planning.connection, planning.spec
     row = await planned_row(connection, spec, dry_run=planning.dry_run)
@@ -108,7 +111,7 @@ async def _create_or_change(
     if change_by is None:
         raise await differs(connection, known, planning.identity)
     changes = known.changes_to(planning.identity)
-    await require_allowed(connection, known, changes)
+    await require_allowed(connection, known, changes, unchanged_in)
     if effect_of(changes) is Effect.PLANNED_ANEW:
         anew = replace(planning, replaces=Replaced(known, change_by))
         return replace(await anew.run(source), changes=changes)

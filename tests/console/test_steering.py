@@ -17,8 +17,11 @@ from campaigns.console.people import add_token, store_user
 from campaigns.console.roles import Role
 from campaigns.console.settings import console_settings
 from campaigns.console.uploads import find_upload
-from campaigns.life.approval import StartRequest, Verdict, decide
+from campaigns.life.approval import StartRequest, Verdict, decide, release_by_two
+from campaigns.life.control import Campaign, Seen, start
 from campaigns.results.report import CampaignReasons
+from engine.core.states import CampaignEvent
+from engine.errors import TryLater
 from engine.process.settings import Settings
 from engine.store.database import Pool
 from tests.console.conftest import BAD_CODE, NUMBER, PHONE, Caller, console
@@ -263,6 +266,41 @@ def test_a_start_needs_a_second_person(
     request_: StartRequest | None, content: str, name: str, is_person: bool, verdict: Verdict
 ) -> None:
     assert decide(request_, content, name, is_person=is_person) is verdict
+
+
+async def test_an_edit_between_approval_and_release_stops_the_release(pool: Pool, campaign: str) -> None:
+    row = await pool.fetchrow("SELECT campaign_id, content_hash FROM campaigns")
+    assert row is not None
+
+    async def edit(_: Campaign) -> None:
+        await pool.execute("UPDATE campaigns SET content_hash = 'changed'")
+
+    async with pool.acquire() as connection:
+        with pytest.raises(TryLater, match="was changed meanwhile"):
+            await start(connection, campaign, check=edit, seen=Seen(row["campaign_id"], row["content_hash"]))
+    assert await pool.fetchval("SELECT state FROM campaigns") == "draft"
+
+
+async def test_what_was_approved_is_changed_only_after_a_pause(
+    pool: Pool, database_url: str, campaign: str, tmp_path: Path
+) -> None:
+    await store_user(pool, "ana", Role.SEND, None, actor="test")
+    async with console(pool, database_url, tmp_path, console_approval=True) as url:
+        manager = Caller(url, await add_token(pool, "manager", Role.MANAGE, actor="test"))
+        await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n", start_at="2099-01-01T09:00:00+00:00")
+        autumn = f"{PREFIX}/campaigns/autumn"
+        for name in ("ana", "bo"):
+            await release_by_two(pool, Settings(), "autumn", CampaignEvent.START, actor=name, is_person=True)
+        assert await pool.fetchval("SELECT state FROM campaigns WHERE name = 'autumn'") == "scheduled"
+        change = {"changes": {"priority": "high"}}
+        refused = await manager("PATCH", autumn, json=change)
+        assert refused.status == 409 and "pause it" in refused.text
+        assert (await manager.post(f"{autumn}/pause")).status == 200
+        assert (await manager("PATCH", autumn, json=change)).status == 200
+        again = await release_by_two(
+            pool, Settings(), "autumn", CampaignEvent.RESUME, actor="ana", is_person=True
+        )
+        assert again.changes[0].state == "paused"
 
 
 async def test_nobody_starts_alone_where_two_are_needed(

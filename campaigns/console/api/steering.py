@@ -19,6 +19,7 @@ from campaigns.console.api.steering_shapes import (
     SuppressMatching,
 )
 from campaigns.console.context import Console, caller_of, console_of
+from campaigns.life.approval import APPROVED_STATES
 from campaigns.life.control import Campaign
 from campaigns.life.delete import DeletedCampaign, delete_campaign
 from campaigns.life.settle import Settled, settle_campaign
@@ -110,6 +111,7 @@ async def edit_named(console: Console, name: str, asked: EditRequest, actor: str
         disk=console.settings.disk(),
         dry_run=asked.dry_run,
         open_uploads=uploads_with(console.settings),
+        unchanged_in=APPROVED_STATES if console.own.approval else (),
     )
 
 
