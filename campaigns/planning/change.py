@@ -6,7 +6,7 @@ from typing import Any
 
 from campaigns.describe_database import describe_database
 from campaigns.planning.change_rules import Change, Effect, decide_changes, effect_of
-from campaigns.planning.removal import remove_draft
+from campaigns.planning.removal import remove_planned
 from campaigns.planning.schedule import RECIPIENT, Schedule
 from campaigns.planning.spec import NOTED, CampaignSpec, Identity
 from engine.core.states import CampaignState
@@ -138,10 +138,11 @@ class Replaced:
     async def remove(self, connection: Connection, identity: Identity) -> None:
         """TryLater if it is no draft any more."""
         changed = [difference.option for difference in identity.differences(self.known.options)]
-        await remove_draft(
+        await remove_planned(
             connection,
             self.known.campaign_id,
             self.known.name,
+            {CampaignState.DRAFT},
             actor=self.actor,
             action="replan",
             detail={"name": self.known.name, "changed": changed},
