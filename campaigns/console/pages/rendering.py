@@ -10,6 +10,7 @@ from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from campaigns.console.context import console_of, maybe_caller
+from campaigns.console.countries import countries
 from campaigns.console.language import COOKIE, LANGUAGES, Texts, choose_language, texts_of
 from campaigns.console.pages.static import static_url
 from campaigns.console.roles import Role
@@ -29,6 +30,7 @@ def environment() -> Environment:
         "campaign_url": campaign_url,
         "with_query": with_query,
         "path_of": path_of,
+        "countries": countries,
         "static_url": static_url,
         "duration": duration,
         "languages": {code: texts_of(code)("language") for code in LANGUAGES},
