@@ -18,7 +18,7 @@ from aiohttp import web
 
 from campaigns.console.people import any_user, digest, find_token, find_user, open_session
 from campaigns.console.problems import Refused
-from campaigns.console.request_limits import TOKEN_FAILURES, Buckets
+from campaigns.console.request_limits import TOKEN_FAILURES, Buckets, network_of
 from campaigns.console.roles import Role, permits
 from campaigns.console.settings import ConsoleSettings
 from campaigns.life.actor import actor
@@ -90,7 +90,7 @@ class Doorkeeper:
         """Refused for a while after many wrong tokens of an address. One that was right before is not slowed
         down: many programs may share an address with one whose token is old.
         """
-        address = {self.address_of(request): TOKEN_FAILURES}
+        address = {network_of(self.address_of(request)): TOKEN_FAILURES}
         hashed, now_s = digest(secret), time.monotonic()
         if hashed not in self._known and (wait_s := self._wrong_tokens.look_s(address, now_s)):
             raise Refused(429, "too_many_requests", wait_s=wait_s)

@@ -15,7 +15,7 @@ from campaigns.console.jobs import Jobs
 from campaigns.console.list_check import ListChecks
 from campaigns.console.live import CampaignWatch
 from campaigns.console.open_streams import OpenStreams
-from campaigns.console.request_limits import Allowance, RequestLimits
+from campaigns.console.request_limits import WHOLE_READINGS_AT_ONCE, Allowance, RequestLimits
 from campaigns.console.request_metrics import RequestMetrics
 from campaigns.console.roles import Role
 from campaigns.console.settings import ConsoleSettings
@@ -29,7 +29,9 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """One console. `database_url`: for planning, which needs sessions of its own. `stop`: it ends."""
+    """One console. `database_url`: for planning, which needs sessions of its own. `stop`: it ends.
+    `whole_readings`: held while all recipients of a campaign are read.
+    """
 
     pool: Pool
     database_url: str
@@ -44,6 +46,9 @@ class Console:
     checks: ListChecks = field(default_factory=ListChecks)
     limits: RequestLimits = field(default_factory=RequestLimits)
     metrics: RequestMetrics = field(default_factory=RequestMetrics)
+    whole_readings: asyncio.Semaphore = field(
+        default_factory=lambda: asyncio.Semaphore(WHOLE_READINGS_AT_ONCE)
+    )
 
     @asynccontextmanager
     async def account(self) -> AsyncIterator[tuple[Service, str]]:

@@ -32,7 +32,9 @@ class _Reading(Generic[T]):
 
 
 class SharedReadings(Generic[T]):
-    """Readings by key. Callers of the same key within the period share one read, and its error."""
+    """Readings by key. Callers of the same key within the period share one read. An error is shared for
+    `PERIOD_S` at most: what it tells may be mended by then.
+    """
 
     def __init__(self, read: Callable[[str], Awaitable[T]], period_s: float = PERIOD_S) -> None:
         self._read = read
@@ -46,7 +48,8 @@ class SharedReadings(Generic[T]):
         if len(self._readings) > KEPT_MAX:
             self._readings.popitem(last=False)
         async with reading.lock:
-            if time.monotonic() - reading.read_s >= self._period_s:
+            period_s = self._period_s if reading.error is None else min(self._period_s, PERIOD_S)
+            if time.monotonic() - reading.read_s >= period_s:
                 reading.value, reading.error = await self._attempt(key)
                 reading.read_s = time.monotonic()
             if reading.error is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address, ip_network
 
 KEYS_MAX = 10_000  # the oldest are forgotten: memory must not grow with the names that somebody invents
 
@@ -27,6 +28,10 @@ UPLOADS = Allowance("upload", 20, 15.0)
 TEST_SENDS = Allowance("test-send", 20, 15.0)
 # One reads millions of rows.
 EXPORTS = Allowance("export", 20, 10.0)
+# A report and a plan read each recipient: seconds of a connection and of the database for ten million.
+WHOLE_READINGS = Allowance("whole-reading", 20, 5.0)
+# Those of all callers together take turns: others need the rest of the pool.
+WHOLE_READINGS_AT_ONCE = 2
 # The service allows 200 management calls an hour to all processes; ten leave most of them to the workers.
 SERVICE_CALLS = Allowance("service-call", 10, 36.0)
 # A program with an old token tries it again and again; each try asks the database.
@@ -87,3 +92,17 @@ class RequestLimits:
     def wait_s(self, allowance: Allowance, caller: str, now_s: float) -> float:
         """How long until the caller may; 0 if now, which then counts."""
         return self._buckets.wait_s({f"{allowance.name} {caller}": allowance}, now_s)
+
+
+def network_of(address: str) -> str:
+    """Whom an address counts for: of IPv6 its network of 64 bits, of all others the address itself.
+
+    One household has a network of 2^64 addresses.
+    """
+    try:
+        found = ip_address(address)
+    except ValueError:  # a proxy may send anything
+        return address
+    if not isinstance(found, IPv6Address) or found.ipv4_mapped is not None:
+        return address
+    return str(ip_network((found, 64), strict=False))

@@ -44,6 +44,8 @@ CLIENT_LEFT = 499  # as proxies count it; nobody receives it
 TIDY_S = 3_600.0
 CLOSE_S_MAX = 5.0  # for requests that are answered while the console stops
 
+BEGUN: web.RequestKey[bool] = web.RequestKey("begun", bool)  # the head of the reply was sent
+
 log = structlog.get_logger(__name__)
 
 
@@ -68,6 +70,7 @@ def application(console: Console, table: Iterable[Route] | None = None) -> web.A
     app[RESULTS] = shared_results(app[READINGS], console.pool)
     app[PLANS] = shared_plans(console)
     app.on_response_prepare.append(add_security_headers)
+    app.on_response_prepare.append(_note_begun)
     for route in routes() if table is None else table:
         # GET without HEAD: a stream has no head.
         app.router.add_route(route.method, route.path, _guarded(route))
@@ -112,7 +115,20 @@ async def _answer_problems(request: web.Request, handler: Handler) -> web.Stream
         problem = problem_of(error)
         if problem.code == "unexpected":
             log.exception("request_failed", method=request.method, route=route_of(request))
+        if request.get(BEGUN, False):
+            return _cut(request)
         return await answer(request, problem)
+
+
+async def _note_begun(request: web.Request, _: web.StreamResponse) -> None:
+    request[BEGUN] = True
+
+
+def _cut(request: web.Request) -> web.Response:
+    """End the connection in the middle of a reply, so that nobody takes the half that came for the whole."""
+    if request.transport is not None:
+        request.transport.abort()
+    return web.Response(status=CLIENT_LEFT)
 
 
 def _has_left(request: web.Request) -> bool:

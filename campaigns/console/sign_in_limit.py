@@ -1,10 +1,9 @@
 """How often somebody may try to sign in. Time is an argument, in seconds of a monotonic clock.
 
 Law: a name and an address are limited each on their own. A limit of names alone would let anybody lock a user
-out from everywhere; a limit of addresses alone would not slow down a guess from many addresses.
-"""
+out from everywhere; a limit of addresses alone would not slow down a guess from many addresses."""
 
-from campaigns.console.request_limits import Allowance, Buckets
+from campaigns.console.request_limits import Allowance, Buckets, network_of
 
 # A person mistypes a password a few times. A guess of a weak one takes thousands of attempts.
 NAME_ATTEMPTS = 10
@@ -22,7 +21,8 @@ class SignInLimit:
 
     def wait_s(self, name: str, address: str, now_s: float) -> float:
         """How long until the next attempt is allowed; 0 if it is allowed now, which then counts as one."""
-        return self.buckets.wait_s({f"name {name}": OF_NAME, f"address {address}": OF_ADDRESS}, now_s)
+        asked = {f"name {name}": OF_NAME, f"address {network_of(address)}": OF_ADDRESS}
+        return self.buckets.wait_s(asked, now_s)
 
     def forgive(self, name: str, now_s: float) -> None:
         """The name signed in: what it mistyped before no longer counts."""

@@ -14,10 +14,10 @@ import pytest
 from benchmarks.viewing.places import views
 from benchmarks.viewing.seed import Planted, fill
 from benchmarks.viewing.upload import upload
-from campaigns.console import streams
+from campaigns.console import live, streams
 from campaigns.console.live import PERIOD_S, SharedReadings
 from campaigns.console.people import add_token, remove_token
-from campaigns.console.request_limits import TOKEN_FAILURES
+from campaigns.console.request_limits import TOKEN_FAILURES, WHOLE_READINGS_AT_ONCE
 from campaigns.console.roles import Role
 from engine.store.database import Connection, Pool, open_pool
 from engine.store.queries import queries
@@ -39,6 +39,11 @@ FROM pg_stat_user_tables AS tables,
               WHERE indexes.relid = tables.relid AND indexrelname !~ 'phone') AS of_indexes
 WHERE relname ~ '^(recipients|outcomes|incoming_messages)'
 """
+
+
+WAITING = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+)
 
 
 @pytest.fixture
@@ -99,6 +104,40 @@ async def test_who_looks_in_the_same_second_shares_the_reading(fails: bool) -> N
     found = await asyncio.gather(*(shared.get("spring") for _ in range(WATCHERS)), return_exceptions=True)
     assert reads == 1
     assert {str(each) for each in found} == {"the database is away" if fails else "spring"}
+
+
+async def test_an_error_is_not_shared_for_a_long_period(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan is kept for a minute. That the database was away is not."""
+    monkeypatch.setattr(live, "PERIOD_S", 0.0)
+    replies: list[str | Exception] = [OSError("away"), "the plan", "another"]
+
+    async def read(_: str) -> str:
+        reply = replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    shared = SharedReadings(read, 3_600.0)
+    with pytest.raises(OSError, match="away"):
+        await shared.get("spring")
+    assert [await shared.get("spring") for _ in range(2)] == ["the plan", "the plan"]
+
+
+async def test_whole_readings_take_turns_and_leave_the_rest_of_the_pool(
+    database_url: str, campaign: str, tmp_path: Path
+) -> None:
+    """Many who ask for reports of a large campaign take few connections, and others are answered meanwhile."""
+    async with open_pool(database_url, size=4) as pool, console(pool, database_url, tmp_path) as url:
+        caller = Caller(url, await add_token(pool, "all", Role.MANAGE, actor="test"))
+        async with pool.acquire() as blocker, blocker.transaction():
+            await blocker.execute("LOCK TABLE audit IN ACCESS EXCLUSIVE MODE")
+            asked = [asyncio.create_task(caller.get("/api/v1/campaigns/spring/report")) for _ in range(8)]
+            async with asyncio.timeout(60):
+                while await pool.fetchval(WAITING) < WHOLE_READINGS_AT_ONCE:
+                    await asyncio.sleep(0.01)
+                assert (await caller.get("/api/v1/numbers")).status == 200
+            assert await pool.fetchval(WAITING) == WHOLE_READINGS_AT_ONCE
+        assert {reply.status for reply in await asyncio.gather(*asked)} == {200}
 
 
 async def test_many_who_watch_cost_one_refresh_a_second(

@@ -17,7 +17,7 @@ from campaigns.console.charts import (
     segments,
 )
 from campaigns.console.language import LANGUAGES, choose_language, texts_of
-from campaigns.console.request_limits import KEYS_MAX
+from campaigns.console.request_limits import KEYS_MAX, network_of
 from campaigns.console.settings import ConsoleSettings, console_settings, require_guarded
 from campaigns.console.sign_in_limit import ADDRESS_ATTEMPTS, NAME_ATTEMPTS, REFILL_S, SignInLimit
 from campaigns.results.campaign_pages import needs_person
@@ -46,6 +46,14 @@ def test_an_address_is_limited_whatever_the_names() -> None:
     limit = SignInLimit()
     waits = [limit.wait_s(f"user{n}", "10.0.0.1", 0.0) for n in range(ADDRESS_ATTEMPTS + 1)]
     assert waits == [0.0] * ADDRESS_ATTEMPTS + [REFILL_S]
+
+
+def test_all_addresses_of_a_household_count_as_one() -> None:
+    limit = SignInLimit()
+    waits = [limit.wait_s(f"user{n}", f"2001:db8::{n:x}", 0.0) for n in range(ADDRESS_ATTEMPTS + 1)]
+    assert waits == [0.0] * ADDRESS_ATTEMPTS + [REFILL_S]
+    assert limit.wait_s("ana", "2001:db8:0:1::1", 0.0) == 0.0
+    assert network_of("no address") == "no address"
 
 
 def test_a_right_password_forgives_the_wrong_ones() -> None:

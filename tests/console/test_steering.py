@@ -2,14 +2,17 @@
 
 import json
 import re
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
 
 from campaigns.audience.opening import open_table
 from campaigns.console import result_readings
+from campaigns.console.api import exporting
 from campaigns.console.api.operations import PREFIX
 from campaigns.console.choices import read_choices
 from campaigns.console.pages.changing import differences
@@ -19,6 +22,7 @@ from campaigns.console.settings import console_settings
 from campaigns.console.uploads import find_upload
 from campaigns.life.approval import StartRequest, Verdict, decide, release_by_two
 from campaigns.life.control import Campaign, Seen, start
+from campaigns.results.export import export_values
 from campaigns.results.report import CampaignReasons
 from engine.core.states import CampaignEvent
 from engine.errors import TryLater
@@ -176,6 +180,21 @@ async def test_nobody_names_files_of_the_server(manager: Caller) -> None:
     for key in ("audience", "header_file", "exclude", "audience_sql"):
         reply = await manager("PATCH", f"{PREFIX}/campaigns/autumn", json={"changes": {key: "/etc/passwd"}})
         assert reply.status == 422 and "on the server" in reply.body["detail"]
+
+
+async def test_an_export_that_fails_in_the_middle_is_cut(
+    manager: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reads it must not take the half for the whole."""
+
+    async def fail(*args: Any) -> AsyncIterator[list[Any]]:
+        async for page in export_values(*args):
+            yield page
+            raise ConnectionError("the database is away")
+
+    monkeypatch.setattr(exporting, "export_values", fail)
+    with pytest.raises(aiohttp.ClientPayloadError):
+        await manager.get(f"{PREFIX}{SPRING}/export")
 
 
 @pytest.mark.parametrize("form", ["csv", "xlsx", "jsonl", "parquet"])

@@ -66,8 +66,9 @@ async def stream_progress(request: web.Request) -> web.StreamResponse:
 
 
 async def show_report(request: web.Request) -> web.Response:
-    campaign = await named_campaign(request)
-    report = await campaign_report(console_of(request).pool, campaign.campaign_id)
+    campaign, console = await named_campaign(request), console_of(request)
+    async with console.whole_readings:
+        report = await campaign_report(console.pool, campaign.campaign_id)
     return reply(report.as_json())
 
 

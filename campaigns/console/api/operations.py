@@ -24,7 +24,14 @@ from campaigns.console.api import (
 from campaigns.console.api.create_request import CreateRequest
 from campaigns.console.api.shapes import NoQuery
 from campaigns.console.context import Handler, Route
-from campaigns.console.request_limits import EXPORTS, SERVICE_CALLS, TEST_SENDS, UPLOADS, Allowance
+from campaigns.console.request_limits import (
+    EXPORTS,
+    SERVICE_CALLS,
+    TEST_SENDS,
+    UPLOADS,
+    WHOLE_READINGS,
+    Allowance,
+)
 from campaigns.console.roles import Role
 from campaigns.life.forget import ForgetReceipt
 from campaigns.results.audit_pages import AuditPage
@@ -109,7 +116,7 @@ OPERATIONS = (
     ),
     Operation(
         "GET", f"{CAMPAIGN}/report", LOOK, "Reasons, numbers and actions", campaigns.show_report,
-        shapes.Report,
+        shapes.Report, allowance=WHOLE_READINGS,
     ),
     Operation(
         "GET", f"{CAMPAIGN}/results", LOOK, "Times, variants, rates, and recipients by each property",
@@ -127,7 +134,10 @@ OPERATIONS = (
         "GET", f"{CAMPAIGN}/preview", LOOK, "The message of one recipient", campaigns.preview,
         shapes.Preview, shapes.RecipientQuery,
     ),
-    Operation("GET", f"{CAMPAIGN}/plan", LOOK, "Recipients, times and cost", campaigns.plan, shapes.Plan),
+    Operation(
+        "GET", f"{CAMPAIGN}/plan", LOOK, "Recipients, times and cost", campaigns.plan, shapes.Plan,
+        allowance=WHOLE_READINGS,
+    ),
     _steering("start", "Hand it to the workers", campaigns.start_named),
     _steering("pause", "Stop sending", campaigns.pause_named),
     _steering("resume", "Lift a pause", campaigns.resume_named),

@@ -21,9 +21,10 @@ NO_TABLE = "there is no table of prices: an operator names one with DRUMBEAT_PRI
 async def stored_plan(console: Console, name: str) -> dict[str, Any]:
     """The plan of a stored campaign as if it started now; reads all of its recipients."""
     scope = console.settings.quota_scope
-    return await _priced(
-        console, lambda prices: plan_of(console.pool, name, prices, datetime.now(UTC), scope)
-    )
+    async with console.whole_readings:
+        return await _priced(
+            console, lambda prices: plan_of(console.pool, name, prices, datetime.now(UTC), scope)
+        )
 
 
 async def draft_plan(console: Console, spec: CampaignSpec, created: CreatedCampaign) -> dict[str, Any] | None:
