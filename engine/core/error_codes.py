@@ -54,11 +54,16 @@ _PERMISSION = _PAUSE_ACCOUNT(
     "grant the missing permission",
     reason_code=ReasonCode.PERMISSION_MISSING,
 )
-_SLOW_NUMBER = _THROTTLE(Scope.NUMBER, "rate limit of the number: the recipient waits for another attempt")
-_SLOW_ACCOUNT = _THROTTLE(
-    Scope.ACCOUNT, "rate limit of the app or account: the recipient waits for an attempt"
+_WAITS = "nothing: it is sent by itself"
+_SLOW_NUMBER = _THROTTLE(
+    Scope.NUMBER, "rate limit of the number: the recipient waits for another attempt", _WAITS
 )
-_SERVICE_FAILED = ErrorCode(Transient, Scope.RECIPIENT, "the service reported a failure of its own")
+_SLOW_ACCOUNT = _THROTTLE(
+    Scope.ACCOUNT, "rate limit of the app or account: the recipient waits for an attempt", _WAITS
+)
+_SERVICE_FAILED = ErrorCode(
+    Transient, Scope.RECIPIENT, "the service reported a failure of its own", "retry it later"
+)
 _ADDRESS = partial(
     _SYSTEMATIC, shared_by=Scope.ACCOUNT, reason_code=ReasonCode.ADDRESS_REFUSED
 )  # something other than the service answered
@@ -66,6 +71,7 @@ _NUMBER_UNUSABLE = _PAUSE_NUMBER(
     "the number cannot send: it is not registered, or the token may not use it",
     "register it, or change the token",
 )
+_SEE_PREVIEW = "compare the previewed message with the template"
 _SEE_ACCOUNT = "see the account's page at the service"
 
 ERROR_CODES: dict[int, ErrorCode] = {
@@ -74,15 +80,21 @@ ERROR_CODES: dict[int, ErrorCode] = {
     **dict.fromkeys((1, 2, 131000, 131016, 131057, 133004), _SERVICE_FAILED),
     **dict.fromkeys((4, 17, 80007), _SLOW_ACCOUNT),
     **dict.fromkeys((33, 131045, 133000, 133010), _NUMBER_UNUSABLE),
-    100: _SYSTEMATIC("a parameter of the request is not valid"),
+    100: _SYSTEMATIC("a parameter of the request is not valid", _SEE_PREVIEW),
     368: _PAUSE_ACCOUNT("the account is blocked for a while, because it violated the policies", _SEE_ACCOUNT),
     130429: _SLOW_NUMBER,
-    130472: _FAIL("the recipient is in an experiment of the service and gets no marketing messages"),
-    130497: _FAIL("the business may not send messages to this country"),
-    131008: _SYSTEMATIC("a required parameter is missing"),
-    131009: _SYSTEMATIC("a parameter has a value that is not valid"),
-    131021: _FAIL("the recipient is the number that sends"),
-    131026: _FAIL("undeliverable: the recipient is not on the network, or has blocked the business"),
+    130472: _FAIL(
+        "the recipient is in an experiment of the service and gets no marketing messages",
+        "reach the person in another way: a retry does not help",
+    ),
+    130497: _FAIL("the business may not send messages to this country", "leave the country out"),
+    131008: _SYSTEMATIC("a required parameter is missing", _SEE_PREVIEW),
+    131009: _SYSTEMATIC("a parameter has a value that is not valid", _SEE_PREVIEW),
+    131021: _FAIL("the recipient is the number that sends", "take it off the list"),
+    131026: _FAIL(
+        "undeliverable: the recipient is not on the network, or has blocked the business",
+        "check the phone, and suppress it if it is right: a retry seldom helps",
+    ),
     131030: _SYSTEMATIC(
         "a test number may send only to its allowed recipients",
         "add the recipients to its list, or use another number",
@@ -92,12 +104,17 @@ ERROR_CODES: dict[int, ErrorCode] = {
     131042: _PAUSE_ACCOUNT("the service could not charge the account", "check the account's payment method"),
     131047: _FAIL("the 24-hour window is closed, and this is not a template", "send a template"),
     131048: _PAUSE_NUMBER("the number is flagged for spam", "wait a day", suspend_s=SPAM_SUSPENSION_S),
-    131049: _FAIL("the service held the message back: the recipient got many marketing messages lately"),
-    131050: _FAIL("the recipient asked for no more marketing messages", opt_out=True),
-    131051: _SYSTEMATIC("the service does not know this type of message"),
+    131049: _FAIL(
+        "the service held the message back: the recipient got many marketing messages lately",
+        "retry it in some days",
+    ),
+    131050: _FAIL(
+        "the recipient asked for no more marketing messages", "nothing: it is suppressed", opt_out=True
+    ),
+    131051: _SYSTEMATIC("the service does not know this type of message", "use another template"),
     131052: _SYSTEMATIC("the service could not download the media", "check the link"),
     131053: _SYSTEMATIC("the service could not upload the media", "check its type and size"),
-    131056: _THROTTLE(Scope.PAIR, "too many messages to the same recipient in a short time"),
+    131056: _THROTTLE(Scope.PAIR, "too many messages to the same recipient in a short time", _WAITS),
     132000: _SYSTEMATIC("the number of parameters differs from the template", "check --param"),
     132001: _PAUSE_CAMPAIGN("the template does not exist in this language", "check its name and language"),
     132012: _SYSTEMATIC("the parameters do not match the template's placeholders", "check --param"),
@@ -117,7 +134,7 @@ HTTP_STATUSES: dict[int, ErrorCode] = {
     429: _SLOW_NUMBER,
 }
 # Any other refusal. It may concern the template, the version or the path; then it comes in a row.
-UNLISTED = _SYSTEMATIC("an error that the interface does not list")
+UNLISTED = _SYSTEMATIC("an error that the interface does not list", "ask the service's support what it means")
 _IN_WORDS = _FAIL("")  # a recorded reason that is no code
 
 
@@ -143,7 +160,7 @@ def meaning_of(name: str) -> str:
 
 
 def remedy_of(name: str) -> str:
-    """What a person can do about it; empty if the table has no advice."""
+    """What a person can do about it; empty for a reason in words."""
     return _row_of(name).remedy
 
 

@@ -85,7 +85,7 @@ def test_a_number_that_does_not_send_for_it_now_explains_no_pause() -> None:
 def test_a_time_of_today_has_no_date() -> None:
     at = datetime.now(UTC) - timedelta(minutes=3)
     (why,) = explain(PAUSED, "paused by hand", ReasonCode.PAUSED_BY_HAND, [], stopped_by=Person("ana", at))
-    assert why.words == f"paused by ana at {at:%H:%M} UTC"
+    assert why.words == f"ana paused it at {at:%H:%M} UTC"
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ async def test_status_and_list_say_the_same(pool: Pool, spring: int) -> None:
 
         await service.pause(connection, status.name, actor="ana")
         status = await campaign_status(pool, spring)
-        assert status.reason_in_words.startswith("paused by ana at ")
+        assert status.reason_in_words.startswith("ana paused it at ")
         whys = await whys_of(connection, await service.list_campaigns(connection))
         assert reason_in_words(whys[spring], "paused by hand") == status.reason_in_words
         assert next(status_lines(status)) == f"{status.name}: paused ({status.reason_in_words})"

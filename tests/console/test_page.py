@@ -32,7 +32,7 @@ async def test_the_main_story(page: Page, pool: Pool) -> None:
     await expect(page.locator("#accepted")).to_have_text("5")
     await page.get_by_role("button", name="Pause").click()
     await expect(page.locator("[data-part=state] .pill")).to_have_text("paused")
-    await expect(page.get_by_text("paused by ")).to_be_visible()
+    await expect(page.get_by_text(" paused it at ")).to_be_visible()
     await page.get_by_role("button", name="Resume").click()
     await expect(page.locator("[data-part=state] .pill")).to_have_text("running")
     await page.get_by_role("link", name="Failed", exact=True).click()

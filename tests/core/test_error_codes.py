@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from engine.core.error_codes import (
     ERROR_CODES,
+    HTTP_STATUSES,
     UNLISTED,
     meaning_of,
     opts_out,
@@ -106,3 +107,9 @@ def test_what_refusals_in_a_row_stop() -> None:
     assert {name for name, scope in found.items() if scope is Scope.NUMBER} == {"131030"}
     assert {name for name, scope in found.items() if scope is Scope.ACCOUNT} == {"http_404", "http_407"}
     assert Scope.RECIPIENT not in found.values()
+
+
+def test_every_code_has_a_meaning_and_a_remedy() -> None:
+    """A person who reads a code on a page is told what to do about it."""
+    rows = [*ERROR_CODES.values(), *HTTP_STATUSES.values(), UNLISTED]
+    assert [row for row in rows if not (row.meaning and row.remedy)] == []
