@@ -186,7 +186,6 @@ async def running_console(
     finally:
         stop.set()
         await asyncio.wait({tidying})
-        await console.imports.close()
         await console.jobs.close()
         await console.checks.close()
         await runner.cleanup()

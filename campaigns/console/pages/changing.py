@@ -10,14 +10,15 @@ from aiohttp import web
 
 from campaigns.account.numbers import list_numbers
 from campaigns.console.api.campaigns import named_campaign
-from campaigns.console.api.steering import clone_named, edit_named
+from campaigns.console.api.steering import clone_named, edit_named, may_be_planned_anew
 from campaigns.console.api.steering_shapes import CloneRequest, EditRequest
 from campaigns.console.context import caller_of, console_of
 from campaigns.console.forms import field_of
 from campaigns.console.pages.rendering import campaign_url, page
-from campaigns.console.pages.steering import attempt
+from campaigns.console.pages.work import attempt_long
 from campaigns.life.control import Campaign
 from campaigns.planning.change_rules import CHANGEABLE
+from campaigns.planning.plan import ProgressCallback
 from campaigns.planning.spec import ON_UNKNOWN
 from campaigns.planning.stored import stored_options
 from engine.core.order import Priority
@@ -79,14 +80,15 @@ async def edit(request: web.Request) -> web.Response:
     if values["may_change_numbers"] and sorted(picked) != sorted(stored.get(NUMBER, ())):
         changes[NUMBER] = picked
 
-    async def work() -> str:
+    async def work(progress: ProgressCallback) -> str:
         if changes or unset:
             asked = EditRequest(changes=changes, unset=unset)
-            await edit_named(console_of(request), campaign.name, asked, caller_of(request).name)
+            await edit_named(console_of(request), campaign.name, asked, caller_of(request).name, progress)
         return campaign_url(campaign.name)
 
     typed = {**stored, **sent, **({NUMBER: picked} if values["may_change_numbers"] else {})}
-    return await attempt(request, "edit.html.j2", work, **{**values, "given": typed})
+    costly = may_be_planned_anew(campaign)
+    return await attempt_long(request, "edit.html.j2", work, costly=costly, **{**values, "given": typed})
 
 
 def differences(stored: Mapping[str, Any], sent: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
@@ -124,13 +126,15 @@ async def clone(request: web.Request) -> web.Response:
     campaign = await named_campaign(request)
     given = {field: await field_of(request, field) for field in ("new_name", "state")}
 
-    async def work() -> str:
+    async def work(progress: ProgressCallback) -> str:
         people = {"audience_campaign": campaign.name, **({"state": given["state"]} if given["state"] else {})}
         asked = CloneRequest(name=given["new_name"], changes=people)
-        created = await clone_named(console_of(request), campaign.name, asked, caller_of(request).name)
+        created = await clone_named(
+            console_of(request), campaign.name, asked, caller_of(request).name, progress
+        )
         return campaign_url(created.name)
 
-    return await attempt(request, "clone.html.j2", work, **_clone_values(campaign, given))
+    return await attempt_long(request, "clone.html.j2", work, **_clone_values(campaign, given))
 
 
 def _clone_values(campaign: Campaign, given: dict[str, str]) -> dict[str, Any]:

@@ -15,7 +15,9 @@ from campaigns.console.api.steering_shapes import Matching, RetryRequest, Settle
 from campaigns.console.context import caller_of, console_of
 from campaigns.console.forms import field_of
 from campaigns.console.pages.rendering import campaign_url, page, redirect
+from campaigns.console.pages.work import attempt_long
 from campaigns.console.problems import problem_of
+from campaigns.planning.plan import ProgressCallback
 from campaigns.planning.retry import retry_name
 from campaigns.results.status import CampaignStatus
 from engine.core.states import RecipientState
@@ -52,7 +54,7 @@ async def plan_retry(request: web.Request) -> web.Response:
     name = request.match_info["name"]
     given = {field: await field_of(request, field) for field in RETRY_FIELDS}
 
-    async def work() -> str:
+    async def work(progress: ProgressCallback) -> str:
         asked = RetryRequest.model_validate(
             {
                 "name": given["new_name"] or None,
@@ -61,10 +63,10 @@ async def plan_retry(request: web.Request) -> web.Response:
                 "expires_at": given["expires_at"] or None,
             }
         )
-        created = await retry_named(console_of(request), name, asked, caller_of(request).name)
+        created = await retry_named(console_of(request), name, asked, caller_of(request).name, progress)
         return campaign_url(created.name)
 
-    return await attempt(request, "retry.html.j2", work, **await _retry_values(request, given))
+    return await attempt_long(request, "retry.html.j2", work, **await _retry_values(request, given))
 
 
 async def _retry_values(request: web.Request, given: dict[str, str]) -> dict[str, Any]:
@@ -127,12 +129,12 @@ async def suppress(request: web.Request) -> web.Response:
     values, reason = await _suppress_values(request), await field_of(request, "reason")
     campaign, asked = values["campaign"], values["asked"]
 
-    async def work() -> str:
+    async def work(progress: ProgressCallback) -> str:
         wanted = _with(SuppressMatching, asked, reason=reason)
-        await suppress_named(console_of(request), campaign, wanted, caller_of(request).name)
+        await suppress_named(console_of(request), campaign, wanted, caller_of(request).name, progress)
         return campaign_url(campaign.name, "recipients")
 
-    return await attempt(request, "suppress_matching.html.j2", work, **values)
+    return await attempt_long(request, "suppress_matching.html.j2", work, **values)
 
 
 def _with(model: type[SuppressMatching], asked: BaseModel, **more: Any) -> SuppressMatching:
