@@ -1,9 +1,11 @@
 """Forms forgive: what is refused stands in the form again, with the reason, and phones may be written as at home."""
 
+from datetime import UTC, datetime
 from html import unescape
 
 import pytest
 
+from campaigns.console.pages.changing import moment_in
 from engine.store.database import Pool
 from tests.console.conftest import NUMBER, PHONE
 from tests.console.plain_browser import Browser, browser_of
@@ -49,3 +51,23 @@ async def test_a_test_goes_to_a_phone_as_it_is_written_at_home(here: Browser, po
     assert reply.status == 303, reply.text
     recipient = "SELECT phone FROM recipients JOIN ranges USING (range_id) JOIN campaigns USING (campaign_id)"
     assert await pool.fetchval(f"{recipient} WHERE name = 'spring/test-1'") == IN_FULL
+
+
+async def test_times_are_local_to_the_zone_beside_them(here: Browser, pool: Pool) -> None:
+    fields = {"code": "", "new_name": "again", "expires_at": "", "clock": "Europe/Berlin"}
+    reply = await here.send("/campaigns/spring/retry", {**fields, "start_at": "2099-07-01T09:00"})
+    assert reply.headers["Location"] == "/campaigns/again", reply.text
+    start_at = "SELECT start_at FROM campaigns WHERE name = 'again'"
+    assert await pool.fetchval(start_at) == datetime(2099, 7, 1, 7, tzinfo=UTC)
+    assert (await here.send("/campaigns/spring/clone", {"new_name": "autumn", "state": ""})).status == 303
+    edited = {"start_at": "2099-07-01T10:00", "clock": "Europe/Berlin", "number": NUMBER}
+    assert (await here.send("/campaigns/autumn/edit", edited)).status == 303
+    shown = (await here.get("/campaigns/autumn/edit")).text
+    assert 'type="datetime-local" name="start_at" value="2099-07-01T08:00"' in shown
+
+
+def test_a_time_that_nobody_changed_stays_as_it_was_given() -> None:
+    stored = "2099-07-01T09:00:30+02:00"
+    assert moment_in(stored, "2099-07-01T07:00", "UTC") == stored
+    assert moment_in(stored, "2099-07-01T09:00", "Europe/Berlin") == stored
+    assert moment_in(stored, "2099-07-01T08:00", "UTC") == "2099-07-01T08:00:00+00:00"
