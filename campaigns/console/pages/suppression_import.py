@@ -36,7 +36,7 @@ async def upload(request: web.Request) -> web.Response:
 
 def _upload_of(request: web.Request) -> Upload:
     found = find_upload(console_of(request).own, request.match_info["reference"])
-    if found is None:
+    if found is None or not (found.path.exists() or console_of(request).jobs.find(_job_key(found))):
         raise NotFound("the uploaded file is not kept any more", remedy="upload it again")
     return found
 
@@ -79,10 +79,12 @@ async def begin(request: web.Request) -> web.Response:
     ]
 
     async def work(progress: ProgressCallback) -> SuppressionCounts:
-        return await import_upload(
+        counts = await import_upload(
             console.pool, stored, reason=reason, phone_column=phone_column, region=region or None,
             actor=actor, progress=progress,
         )  # fmt: skip
+        stored.path.unlink()  # its phones are on the list now
+        return counts
 
     known = console.jobs.find(_job_key(stored))
     if known is None or known.problem is not None:
