@@ -135,6 +135,7 @@ AT_SERVICE = {("POST", "/templates"), ("POST", "/templates/sync"), ("POST", "/nu
 NO_JSON = {
     ("GET", "/campaigns/{name}/progress"),
     ("GET", "/campaigns/{name}/export"),
+    ("GET", "/jobs/{reference}"),
     ("GET", "/suppressions/export"),
 }  # tests of their own below
 
