@@ -66,10 +66,14 @@ async def require_allowed(
     )
 
 
-async def differs(connection: Connection, known: KnownCampaign, identity: Identity) -> ConfigurationError:
+class NameTaken(ConfigurationError):
+    """Another campaign has the name, or the external id."""
+
+
+async def differs(connection: Connection, known: KnownCampaign, identity: Identity) -> NameTaken:
     """The error of a create whose name another campaign has."""
     differences = "; ".join(map(str, identity.differences(known.options)))
-    return ConfigurationError(
+    return NameTaken(
         f'the campaign "{known.name}" exists with another file or other options: {differences}',
         where=await describe_database(connection),
         remedy="use another name or external id, or repeat the original options",

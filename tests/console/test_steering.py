@@ -138,6 +138,10 @@ async def test_a_campaign_is_cloned_for_people_in_one_state_and_deleted(manager:
     reply = await manager.post("/campaigns/winter/delete")
     assert reply.headers["Location"] == "/campaigns"
     assert await pool.fetchval("SELECT count(*) FROM campaigns WHERE name = 'winter'") == 0
+    taken = await manager.post("/campaigns/autumn/clone", data={"new_name": "spring"})
+    assert taken.status == 422
+    assert "There is a campaign with this name already." in taken.text and "exists with" not in taken.text
+    assert 'value="spring" aria-invalid="true" aria-describedby="refusal"' in taken.text
     refused = await manager.post("/campaigns/nothing/delete")
     assert refused.status == 404
 
