@@ -65,6 +65,10 @@ async def test_the_failed_are_retried_as_a_draft(manager: Caller, pool: Pool) ->
     assert refused.status == 422 and 'value="77"' in refused.text and 'value="again"' in refused.text
     reply = await manager.post(f"{SPRING}/retry", data={"code": str(BAD_CODE)})
     assert (reply.status, reply.headers["Location"]) == (303, RETRY)
+    assert f'<a href="{SPRING}">spring</a></dd>' in (await manager.get(RETRY)).text
+    assert f'<a href="{RETRY}">spring/retry-1</a></dd>' in (await manager.get(SPRING)).text
+    listed = (await manager.get(f"{PREFIX}/campaigns")).body["campaigns"]
+    assert [each["retry_of"] for each in listed] == ["spring", None]
     found = await pool.fetchrow("SELECT state, recipients FROM campaigns WHERE name = 'spring/retry-1'")
     assert found is not None and tuple(found) == ("draft", 1)
     assert await actions(pool) == ["create"]
