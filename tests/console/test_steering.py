@@ -13,9 +13,10 @@ from yarl import URL
 
 from campaigns.audience.opening import open_table
 from campaigns.console import result_readings
-from campaigns.console.api import exporting
+from campaigns.console.api import exporting, pricing
 from campaigns.console.api.operations import PREFIX
 from campaigns.console.choices import read_choices
+from campaigns.console.pages import launch
 from campaigns.console.pages.changing import differences
 from campaigns.console.people import add_token, store_user
 from campaigns.console.roles import Role
@@ -188,6 +189,28 @@ async def test_reasons_are_read_once_for_all_who_look(
     assert len(readings) == 1
 
 
+async def test_an_edit_shows_the_new_plan_at_once(manager: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan is shared for a minute by all who look at the same campaign, as long as it is the same."""
+    await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n")
+    read: list[str] = []
+
+    async def stored_plan(console: Any, name: str) -> dict[str, Any]:
+        read.append(name)
+        return await pricing.stored_plan(console, name)
+
+    monkeypatch.setattr(launch, "stored_plan", stored_plan)
+    monkeypatch.setattr(launch, "WAIT_S", 60.0)
+    for _ in range(2):
+        assert (await manager.get("/campaigns/autumn/launch")).status == 200
+    assert read == ["autumn"]
+    await manager("PATCH", f"{PREFIX}/campaigns/autumn", json={"changes": {"priority": "high"}})
+    await manager.get("/campaigns/autumn/launch")
+    await manager("DELETE", f"{PREFIX}/campaigns/autumn")
+    await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n", priority="high")
+    await manager.get("/campaigns/autumn/launch")
+    assert read == ["autumn"] * 3
+
+
 async def test_nobody_names_files_of_the_server(manager: Caller) -> None:
     await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n")
     for key in ("audience", "header_file", "exclude", "audience_sql"):
@@ -339,6 +362,8 @@ async def test_what_was_approved_is_changed_only_after_a_pause(
             await release_by_two(pool, Settings(), "autumn", CampaignEvent.START, actor=name, is_person=True)
         assert await pool.fetchval("SELECT state FROM campaigns WHERE name = 'autumn'") == "scheduled"
         change = {"changes": {"priority": "high"}}
+        shown = (await manager.get("/campaigns/autumn/edit")).text
+        assert "To change it, pause it first" in shown and 'name="priority"' not in shown
         refused = await manager("PATCH", autumn, json=change)
         assert refused.status == 409 and "pause it" in refused.text
         assert (await manager.post(f"{autumn}/pause")).status == 200

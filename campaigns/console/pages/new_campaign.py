@@ -47,11 +47,25 @@ class Step:
 
 
 def upload_of(request: web.Request) -> Upload:
-    """The upload that the address names; NotFound if it was given up."""
-    stored = find_upload(console_of(request).own, request.match_info["reference"])
+    """The upload that the address names; NotFound if it was given up. Another tab is led to the draft that was
+    made of it.
+    """
+    console, reference = console_of(request), request.match_info["reference"]
+    stored = find_upload(console.own, reference)
     if stored is None:
-        raise NotFound("the uploaded file is not kept any more", remedy="upload it again")
+        job = console.jobs.find(job_key(reference))
+        if job is not None and job.value:
+            raise web.HTTPSeeOther(job.value)
+        raise NotFound(
+            "the uploaded file is not kept any more",
+            remedy="its draft may be among the campaigns; otherwise upload the file again",
+        )
     return stored
+
+
+def job_key(reference: str) -> str:
+    """Of what checks the upload or makes its draft."""
+    return f"new/{reference}"
 
 
 async def step_of(request: web.Request) -> Step:
