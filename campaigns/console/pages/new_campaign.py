@@ -47,9 +47,7 @@ class Step:
 
 
 def upload_of(request: web.Request) -> Upload:
-    """The upload that the address names; NotFound if it was given up. Another tab is led to the draft that was
-    made of it.
-    """
+    """The upload that the address names, or the draft that was made of it; NotFound if it was given up."""
     console, reference = console_of(request), request.match_info["reference"]
     stored = find_upload(console.own, reference)
     if stored is None:
