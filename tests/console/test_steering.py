@@ -315,8 +315,9 @@ def test_a_form_changes_only_what_differs() -> None:
     assert differences(stored, sent) == ({"canary": "600", "on_unknown": "resend"}, ["cap"])
 
 
-REQUEST = StartRequest("as it is", "ana", datetime(2030, 1, 1, tzinfo=UTC), None)
-APPROVED = StartRequest("as it is", "ana", datetime(2030, 1, 1, tzinfo=UTC), "bo")
+REQUEST = StartRequest("as it is", "ana", "ana", datetime(2030, 1, 1, tzinfo=UTC), None)
+OF_A_PROGRAM = StartRequest("as it is", "token cron", "ana", datetime(2030, 1, 1, tzinfo=UTC), None)
+APPROVED = StartRequest("as it is", "ana", "ana", datetime(2030, 1, 1, tzinfo=UTC), "bo")
 
 
 @pytest.mark.parametrize(
@@ -326,6 +327,8 @@ APPROVED = StartRequest("as it is", "ana", datetime(2030, 1, 1, tzinfo=UTC), "bo
         (REQUEST, "as it is", "ana", True, Verdict.WAIT),
         (REQUEST, "as it is", "bo", True, Verdict.APPROVE),
         (REQUEST, "as it is", "token x", False, Verdict.WAIT),
+        (OF_A_PROGRAM, "as it is", "ana", True, Verdict.WAIT),
+        (OF_A_PROGRAM, "as it is", "bo", True, Verdict.APPROVE),
         (REQUEST, "another list", "bo", True, Verdict.ASK),
         (APPROVED, "as it is", "ana", True, Verdict.RELEASE),
         (APPROVED, "another list", "ana", True, Verdict.ASK),
@@ -359,7 +362,9 @@ async def test_what_was_approved_is_changed_only_after_a_pause(
         await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n", start_at="2099-01-01T09:00:00+00:00")
         autumn = f"{PREFIX}/campaigns/autumn"
         for name in ("ana", "bo"):
-            await release_by_two(pool, Settings(), "autumn", CampaignEvent.START, actor=name, is_person=True)
+            await release_by_two(
+                pool, Settings(), "autumn", CampaignEvent.START, actor=name, person=name, is_person=True
+            )
         assert await pool.fetchval("SELECT state FROM campaigns WHERE name = 'autumn'") == "scheduled"
         change = {"changes": {"priority": "high"}}
         shown = (await manager.get("/campaigns/autumn/edit")).text
@@ -369,7 +374,7 @@ async def test_what_was_approved_is_changed_only_after_a_pause(
         assert (await manager.post(f"{autumn}/pause")).status == 200
         assert (await manager("PATCH", autumn, json=change)).status == 200
         again = await release_by_two(
-            pool, Settings(), "autumn", CampaignEvent.RESUME, actor="ana", is_person=True
+            pool, Settings(), "autumn", CampaignEvent.RESUME, actor="ana", person="ana", is_person=True
         )
         assert again.changes[0].state == "paused"
 
@@ -382,7 +387,7 @@ async def test_nobody_starts_alone_where_two_are_needed(
         await store_user(pool, name, Role.SEND, None, actor="test")
     given = {"console_user_header": "X-User", "console_proxies": "127.0.0.1", "console_approval": True}
     async with console(pool, database_url, tmp_path, **given) as url:
-        program = Caller(url, await add_token(pool, "cron", Role.SEND, actor="test"))
+        program = Caller(url, await add_token(pool, "cron", Role.SEND, actor="ana"))
 
         async def act(name: str, action: str) -> str:
             """Act on the page as this user; the campaign's state afterwards."""
@@ -407,6 +412,10 @@ async def test_nobody_starts_alone_where_two_are_needed(
         assert await act("ana", "resume") == "running"
         assert await act("ana", "pause") == "paused"
         assert await act("ana", "resume") == "running"
+        await pool.execute("UPDATE campaigns SET state = 'draft', started_at = NULL, content_hash = 'new'")
+        assert (await program.post(f"{PREFIX}{SPRING}/start")).body["changed"] is False
+        assert await act("ana", "start") == "draft", "the program is ana's own"
+        assert await act("bo", "start") == "running"
     asked = [
         row
         for row in await pool.fetch("SELECT actor, action FROM audit ORDER BY audit_id")
@@ -416,4 +425,6 @@ async def test_nobody_starts_alone_where_two_are_needed(
         ("ana", "ask-start"),
         ("bo", "ask-start"),
         ("ana", "approve-start"),
+        ("token cron", "ask-start"),
+        ("bo", "approve-start"),
     ]
