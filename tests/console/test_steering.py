@@ -22,8 +22,9 @@ from campaigns.console.people import add_token, store_user
 from campaigns.console.roles import Role
 from campaigns.console.settings import console_settings
 from campaigns.console.uploads import find_upload
+from campaigns.life import approval
 from campaigns.life.approval import StartRequest, Verdict, decide, release_by_two
-from campaigns.life.control import Campaign, Seen, start
+from campaigns.life.release import Released
 from campaigns.results.export import export_values
 from campaigns.results.report import CampaignReasons
 from engine.core.states import CampaignEvent
@@ -340,17 +341,28 @@ def test_a_start_needs_a_second_person(
     assert decide(request_, content, name, is_person=is_person) is verdict
 
 
-async def test_an_edit_between_approval_and_release_stops_the_release(pool: Pool, campaign: str) -> None:
-    row = await pool.fetchrow("SELECT campaign_id, content_hash FROM campaigns")
-    assert row is not None
+@pytest.mark.parametrize("change", [{"priority": "high"}, {"param": ["order", "name"]}], ids=["row", "plan"])
+async def test_an_edit_between_approval_and_release_stops_the_release(
+    manager: Caller, pool: Pool, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n")
+    real = approval.start_checked
 
-    async def edit(_: Campaign) -> None:
-        await pool.execute("UPDATE campaigns SET content_hash = 'changed'")
+    async def edit_first(*arguments: Any, **named: Any) -> Released:
+        edited = await manager("PATCH", f"{PREFIX}/campaigns/autumn", json={"changes": change})
+        assert edited.status == 200 and not edited.body["unchanged"], edited.text
+        return await real(*arguments, **named)
 
-    async with pool.acquire() as connection:
-        with pytest.raises(TryLater, match="was changed meanwhile"):
-            await start(connection, campaign, check=edit, seen=Seen(row["campaign_id"], row["content_hash"]))
-    assert await pool.fetchval("SELECT state FROM campaigns") == "draft"
+    async def ask(name: str) -> None:
+        await release_by_two(
+            pool, Settings(), "autumn", CampaignEvent.START, actor=name, person=name, is_person=True
+        )
+
+    await ask("ana")
+    monkeypatch.setattr(approval, "start_checked", edit_first)
+    with pytest.raises(TryLater, match="was changed meanwhile"):
+        await ask("bo")
+    assert await pool.fetchval("SELECT state FROM campaigns WHERE name = 'autumn'") == "draft"
 
 
 async def test_what_was_approved_is_changed_only_after_a_pause(
