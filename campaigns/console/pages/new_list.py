@@ -12,12 +12,11 @@ from campaigns.audience.opening import sheets_of
 from campaigns.audience.row_check import row_check
 from campaigns.console.choices import drop_corrections, read_choices, write_choices
 from campaigns.console.context import console_of
-from campaigns.console.countries import countries
 from campaigns.console.forms import next_part
 from campaigns.console.list_rules import phone_rules
 from campaigns.console.pages.new_campaign import Step, step_of, upload_of
 from campaigns.console.pages.new_like import choose_like
-from campaigns.console.pages.rendering import page, path_of, redirect, texts_for, with_query
+from campaigns.console.pages.rendering import page, path_of, redirect, with_query
 from campaigns.console.problems import Problem, Refused, problem_of
 from campaigns.console.uploads import Upload, store_upload
 from campaigns.results.campaign_pages import campaign_page
@@ -122,7 +121,6 @@ def _list_page(
         step=step,
         sheets=sheets,
         campaigns=list(dict.fromkeys([*chosen, *offered])),
-        countries=countries(texts_for(request).code),
         as_mobile=AS_MOBILE,
         columns_max=COLUMNS_MAX,
         problem=problem,
