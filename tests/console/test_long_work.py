@@ -4,13 +4,14 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import Page, Route, expect
 
 from campaigns.console import jobs
-from campaigns.console.api import replying, steering
+from campaigns.console.api import account, replying, steering, upload_planning
 from campaigns.console.api.operations import PREFIX
 from campaigns.console.pages import work
 from campaigns.console.roles import Role
@@ -18,7 +19,7 @@ from campaigns.planning.plan import PlanProgress
 from engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, page, require_accessible
 from tests.console.conftest import BAD_CODE, Caller
-from tests.console.test_interface import require_documented
+from tests.console.test_interface import SPEC, form, require_documented, suppression_form
 
 __all__ = ["browser", "page"]  # fixtures
 
@@ -113,6 +114,30 @@ async def test_a_program_gets_the_address_of_the_work_and_its_reply_there(
     assert done.body["reply"]["name"] == "spring/retry-1"
     refused = await ended(manager, other.headers["Location"])
     assert refused.body["problem"]["code"] == "key_reused"
+    assert await pool.fetchval("SELECT count(*) FROM audit WHERE action = 'create'") == 1
+
+
+async def test_a_program_that_uploads_need_not_wait_either(
+    manager: Caller, pool: Pool, go_on: asyncio.Event, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is kept until the work has ended, and no longer; that of a repeated request is not kept at all."""
+    monkeypatch.setattr(upload_planning, "create_campaign", _slow(upload_planning.create_campaign, go_on))
+    monkeypatch.setattr(account, "import_upload", _slow(account.import_upload, go_on))
+    uploads = tmp_path / "uploads"
+    begun, again = [await manager.post(f"{PREFIX}/campaigns", data=form(SPEC), headers=KEY) for _ in "ab"]
+    assert (begun.status, again.status) == (202, 202)
+    assert begun.headers["Location"] == again.headers["Location"] and len(list(uploads.iterdir())) == 1
+    require_documented("POST", "/campaigns", begun)
+    importing = await manager.post(f"{PREFIX}/suppressions/import", data=suppression_form())
+    assert importing.status == 202
+    go_on.set()
+    done = await ended(manager, begun.headers["Location"])
+    assert (done.body["reply"]["name"], done.body["reply"]["rejected"]) == ("autumn", 1)
+    assert (await ended(manager, importing.headers["Location"])).body["reply"]["changed"] == 1
+    assert list(uploads.iterdir()) == []
+    monkeypatch.setattr(replying, "WAIT_S", 60.0)
+    stored = await manager.post(f"{PREFIX}/campaigns", data=form(SPEC), headers=KEY)
+    assert stored.body == done.body["reply"] and list(uploads.iterdir()) == []
     assert await pool.fetchval("SELECT count(*) FROM audit WHERE action = 'create'") == 1
 
 
