@@ -98,6 +98,18 @@ async def test_a_check_that_something_chosen_since_made_old_is_not_shown(sender:
     assert "What the check found" not in await text_of(sender, f"{path}/sending")
 
 
+async def test_the_check_of_the_rows_and_that_of_the_plan_keep_each_other(sender: Caller, path: str) -> None:
+    await use(sender, path)
+    await sender.post(f"{path}/message", data=MESSAGE)
+    await sender.post(f"{path}/sending", data={**SENDING, "check": "1"})
+    for _ in range(2):
+        async with asyncio.timeout(30):
+            while "data-done" not in (rows := await text_of(sender, f"{path}/rows")):
+                await asyncio.sleep(0.02)
+        assert '<b id="bad">1</b>' in rows
+        assert "What the check found" in await text_of(sender, f"{path}/sending")
+
+
 async def test_an_error_stands_at_its_field_and_the_form_keeps_what_was_typed(
     sender: Caller, path: str
 ) -> None:

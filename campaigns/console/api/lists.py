@@ -13,7 +13,7 @@ from campaigns.audience.opening import ReadOptions, sheets_of
 from campaigns.audience.row_check import RowRules
 from campaigns.console.api.create_request import CreateRequest, blamed_on_keys
 from campaigns.console.api.list_shapes import CorrectionsRequest, ListCheckRequest
-from campaigns.console.api.replying import body_of, once, reply
+from campaigns.console.api.replying import body_of, reply, worked
 from campaigns.console.api.upload_planning import create_from_upload
 from campaigns.console.choices import add_corrections, read_corrections
 from campaigns.console.context import caller_of, console_of
@@ -21,6 +21,7 @@ from campaigns.console.forms import next_part
 from campaigns.console.list_check import forget_found
 from campaigns.console.problems import Refused
 from campaigns.console.uploads import Upload, discard, find_upload, store_upload
+from campaigns.planning.plan import ProgressCallback
 from engine.errors import ConfigurationError, DrumbeatError, NotFound, UsageError
 
 CHECK_WAIT_S = 10.0  # then the reply says how far the check is; the same request waits on
@@ -77,19 +78,18 @@ async def create(request: web.Request) -> web.Response:
     spec = await body_of(request, CreateRequest)
     console, actor = console_of(request), caller_of(request).name
 
-    async def work() -> dict[str, Any]:
+    async def work(progress: ProgressCallback) -> dict[str, Any]:
         upload = _upload_of(request)  # a repeated request finds its reply, and no list any more
-        done = await create_from_upload(console, upload, spec, actor=actor)
+        try:
+            done = await create_from_upload(console, upload, spec, progress, actor=actor)
+        except UsageError as error:
+            raise blamed_on_keys(error) from error
         if not spec.dry_run:
             await console.checks.stop(upload)
             discard(upload)
         return done
 
-    try:
-        content = spec.model_dump_json().encode()
-        return reply(await work() if spec.dry_run else await once(request, content, work))
-    except UsageError as error:
-        raise blamed_on_keys(error) from error
+    return await worked(request, spec.model_dump_json().encode(), work, takes_key=not spec.dry_run)
 
 
 async def remove(request: web.Request) -> web.Response:

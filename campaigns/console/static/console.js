@@ -77,9 +77,11 @@ async function poll() {
   stop();
   try {
     const reply = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
-    if (reply.redirected) { location.reload(); return; } // to sign in
+    if (reply.redirected) { location.reload(); return; } // to sign in, or to what was waited for
     if (!reply.ok) throw new Error(reply.status);
-    show(await reply.text());
+    const html = await reply.text();
+    if (!html.includes("data-stream=")) { location.reload(); return; } // nothing goes on any more
+    show(html);
     say("polling");
     pollMs = POLL_MS;
   } catch {
