@@ -134,18 +134,22 @@ for (const form of document.querySelectorAll("[data-typed]")) {
     }, PREVIEW_MS);
   });
 }
-// A form with a preview is kept whenever a field changes, and the preview shows what people will read then.
+// A form with a preview is kept whenever a field changes, and the preview shows what people will read then. One
+// request at a time, so that what was chosen last is kept last.
 for (const form of document.querySelectorAll("[data-preview]")) {
-  let asked = 0;
-  form.addEventListener("change", async () => {
-    const mine = ++asked;
+  let asked = 0, before = Promise.resolve();
+  const keep = async () => {
     const fields = new URLSearchParams([...new FormData(form)].filter(([, value]) => typeof value === "string"));
     fields.set("go", form.dataset.preview);
     try {
       const reply = await fetch(form.action, { method: "POST", body: fields });
       const fresh = new DOMParser().parseFromString(await reply.text(), "text/html").getElementById("preview");
-      if (fresh && mine === asked) document.getElementById("preview").replaceWith(document.adoptNode(fresh));
+      if (fresh) document.getElementById("preview").replaceWith(document.adoptNode(fresh));
     } catch { /* the form can still be sent */ }
+  };
+  form.addEventListener("change", () => {
+    const mine = ++asked;
+    before = before.then(() => mine === asked && keep());
   });
 }
 
