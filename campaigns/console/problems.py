@@ -9,6 +9,7 @@ import orjson
 from aiohttp import web
 from pydantic import ValidationError
 
+from campaigns.planning.change import NameTaken
 from engine.api.service_error import ServiceError
 from engine.core.states import IllegalTransition
 from engine.errors import (
@@ -31,6 +32,7 @@ _OF_ERRORS: tuple[tuple[type[Exception], int, str], ...] = (
     (NotFound, 404, "not_found"),
     (IllegalTransition, 409, "illegal_transition"),
     (UsageError, 422, "wrong_input"),
+    (NameTaken, 422, "name_taken"),
     (ConfigurationError, 422, "wrong_configuration"),
     (TryLater, 409, "try_later"),
     (Incomplete, 409, "incomplete"),

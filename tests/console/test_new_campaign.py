@@ -138,9 +138,10 @@ async def test_a_name_that_is_taken_is_said_at_the_name(sender: Caller, path: st
     await use(sender, path)
     await sender.post(f"{path}/message", data=MESSAGE)
     await sender.post(f"{path}/sending", data={**SENDING, "name": "spring"})
-    assert 'id="e-name">the campaign "spring" exists with another file' in await text_of(
-        sender, f"{path}/sending"
-    )
+    shown = await text_of(sender, f"{path}/sending")
+    taken = "There is a campaign with this name already. Choose another name."
+    assert f'id="e-name">{taken}</span>' in shown and shown.count(taken) == 1
+    assert '<a href="#f-name">Please correct: Name of the campaign</a>' in shown
 
 
 async def test_real_rows_are_leafed_through_in_their_languages(sender: Caller, path: str, pool: Pool) -> None:

@@ -67,6 +67,10 @@ async def test_the_failed_are_retried_as_a_draft(manager: Caller, pool: Pool) ->
     assert refused.status == 422 and 'value="77"' in refused.text and 'value="again"' in refused.text
     reply = await manager.post(f"{SPRING}/retry", data={"code": str(BAD_CODE)})
     assert (reply.status, reply.headers["Location"]) == (303, RETRY)
+    assert f'<a href="{SPRING}">spring</a></dd>' in (await manager.get(RETRY)).text
+    assert f'<a href="{RETRY}">spring/retry-1</a></dd>' in (await manager.get(SPRING)).text
+    listed = (await manager.get(f"{PREFIX}/campaigns")).body["campaigns"]
+    assert [each["retry_of"] for each in listed] == ["spring", None]
     found = await pool.fetchrow("SELECT state, recipients FROM campaigns WHERE name = 'spring/retry-1'")
     assert found is not None and tuple(found) == ("draft", 1)
     assert await actions(pool) == ["create"]
@@ -140,6 +144,10 @@ async def test_a_campaign_is_cloned_for_people_in_one_state_and_deleted(manager:
     reply = await manager.post("/campaigns/winter/delete")
     assert reply.headers["Location"] == "/campaigns"
     assert await pool.fetchval("SELECT count(*) FROM campaigns WHERE name = 'winter'") == 0
+    taken = await manager.post("/campaigns/autumn/clone", data={"new_name": "spring"})
+    assert taken.status == 422
+    assert "There is a campaign with this name already." in taken.text and "exists with" not in taken.text
+    assert 'value="spring" aria-invalid="true" aria-describedby="refusal"' in taken.text
     refused = await manager.post("/campaigns/nothing/delete")
     assert refused.status == 404
 

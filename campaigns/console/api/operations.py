@@ -162,7 +162,10 @@ OPERATIONS = (
         "PATCH", CAMPAIGN, SEND, "Change its options", steering.edit, steering_shapes.Planned,
         request=steering_shapes.EditRequest, takes_long=True,
     ),
-    Operation("DELETE", CAMPAIGN, SEND, "Delete a draft", steering.delete, steering_shapes.Deleted),
+    Operation(
+        "DELETE", CAMPAIGN, SEND, "Delete a campaign that was never started", steering.delete,
+        steering_shapes.Deleted,
+    ),
     Operation(
         "GET", f"{CAMPAIGN}/doubts", LOOK, "Who is in doubt, and why", steering.doubts,
         steering_shapes.Doubts,

@@ -24,7 +24,7 @@ from campaigns.console.pages.rendering import campaign_url, page, redirect, rend
 from campaigns.console.roles import Role, permits
 from campaigns.console.streams import stream_events
 from campaigns.life.approval import start_request
-from campaigns.life.control import Campaign, find_campaign
+from campaigns.life.control import Campaign, find_campaign, retries_of
 from campaigns.results.audit_pages import campaign_audits
 from campaigns.results.campaign_pages import (
     accepted_messages,
@@ -97,6 +97,7 @@ async def show_one(request: web.Request) -> web.Response:
         campaign=campaign,
         live=await live_part(console, campaign.name, texts_for(request), caller_of(request).role),
         stream=f"/live{campaign_url(campaign.name)}",
+        retries=await retries_of(console.pool, campaign),
         audits=await campaign_audits(console.pool, campaign.campaign_id),
     )
 
