@@ -57,13 +57,13 @@ async def stream_results(request: web.Request) -> web.StreamResponse:
     return await stream_events(request, "view", read)
 
 
-def shared_results(readings: ResultReadings, pool: Pool) -> SharedReadings[str]:
+def shared_results(readings: ResultReadings, pool: Pool, zone: str) -> SharedReadings[str]:
     """The live parts by language, property and name: rendered once a second, however many look."""
 
     async def read(key: str) -> str:
         code, by, name = key.split(" ", 2)
         campaign = await find_campaign(pool, name)
-        return await _live_part(readings, campaign, None if by == "-" else By(by), texts_of(code))
+        return await _live_part(readings, campaign, None if by == "-" else By(by), texts_of(code, zone))
 
     return SharedReadings(read)
 
