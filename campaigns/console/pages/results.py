@@ -10,6 +10,7 @@ from pydantic import Field
 from campaigns.console.api.campaigns import named_campaign
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.shapes import NoQuery
+from campaigns.console.attachments import attachment
 from campaigns.console.charts import funnel, interval_plots, line_segments, rate_charts, segments
 from campaigns.console.language import Texts, texts_of
 from campaigns.console.live import SharedReadings
@@ -89,11 +90,13 @@ async def download(request: web.Request) -> web.Response:
     reading = await request.app[READINGS].look(campaign.campaign_id)
     if reading.results is None:
         return redirect(campaign_url(campaign.name, "results"))
-    name = f"report-{campaign.campaign_id}.html"
+    texts = texts_for(request)
     return web.Response(
-        text=report_file(reading.results, texts_for(request)),
+        text=report_file(reading.results, texts),
         content_type="text/html",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        headers={
+            "Content-Disposition": attachment("html", campaign.name, texts("results.title"), zone=texts.zone)
+        },
     )
 
 
