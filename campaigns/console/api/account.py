@@ -19,6 +19,7 @@ from campaigns.console.api.shapes import (
     SuppressRequest,
 )
 from campaigns.console.api.upload_planning import first_rejects
+from campaigns.console.attachments import attachment
 from campaigns.console.context import caller_of, console_of
 from campaigns.console.csv_text import csv_bytes
 from campaigns.console.forms import next_part, part_text
@@ -126,7 +127,7 @@ async def export_suppressions(request: web.Request) -> web.StreamResponse:
     response = web.StreamResponse(
         headers={
             "Content-Type": "text/csv; charset=utf-8",
-            "Content-Disposition": 'attachment; filename="suppressions.csv"',
+            "Content-Disposition": attachment("csv", "suppressions", zone=console_of(request).own.zone),
         }
     )
     await response.prepare(request)

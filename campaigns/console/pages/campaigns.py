@@ -74,7 +74,7 @@ def shared_lists(console: Console) -> SharedReadings[str]:
     async def read(key: str) -> str:
         code, _, query = key.partition(" ")
         values = await _list_values(console, CampaignsQuery.model_validate_json(query))
-        return render("campaigns_live.html.j2", texts_of(code), **values)
+        return render("campaigns_live.html.j2", texts_of(code, console.own.zone), **values)
 
     return SharedReadings(read)
 
@@ -117,7 +117,7 @@ def shared_views(console: Console) -> SharedReadings[str]:
 
     async def read(key: str) -> str:
         code, role, name = key.split(" ", 2)
-        return await live_part(console, name, texts_of(code), Role(role))
+        return await live_part(console, name, texts_of(code, console.own.zone), Role(role))
 
     return SharedReadings(read)
 

@@ -11,6 +11,23 @@ const live = document.querySelector("[data-stream]");
 const line = document.querySelector("[data-live]");
 const words = line ? JSON.parse(line.dataset.words) : {};
 
+// Times are shown on the clock of the browser, in the forms of the page.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const DAY = { year: "numeric", month: "2-digit", day: "2-digit" };
+const CLOCK = { hour: "2-digit", minute: "2-digit", timeZone: zone };
+const TIMES = { clock: CLOCK, minute: { ...DAY, ...CLOCK }, second: { ...DAY, ...CLOCK, second: "2-digit" } };
+
+function showTimes(root) {
+  for (const time of root.querySelectorAll("[data-time]")) {
+    time.textContent = new Date(time.dateTime).toLocaleString(document.documentElement.dataset.times, TIMES[time.dataset.time]);
+  }
+}
+
+if (zone) {
+  showTimes(document);
+  for (const name of document.querySelectorAll("[data-zone-name]")) name.textContent = zone;
+}
+
 function say(state) {
   if (!line || line.dataset.said === state) return;
   line.dataset.live = line.dataset.said = state;
@@ -20,6 +37,7 @@ function say(state) {
 // Replaces the parts that changed, so that focus, open tables and what a screen reader reads stay.
 function show(html, root = live) {
   const next = new DOMParser().parseFromString(html, "text/html");
+  if (zone) showTimes(next);
   for (const part of next.querySelectorAll("[data-part]")) {
     const old = root.querySelector(`[data-part="${part.dataset.part}"]`);
     if (!old) continue;
@@ -155,6 +173,5 @@ for (const form of document.querySelectorAll("[data-preview]")) {
 
 // Times are chosen on the clock of whoever chooses them, unless another one was chosen.
 for (const field of document.querySelectorAll("[data-zone]")) {
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if ([...field.options].some((option) => option.value === zone)) field.value = zone;
 }
