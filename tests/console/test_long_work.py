@@ -3,12 +3,12 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, Route, expect
+from playwright.async_api import Error, Page, Route, expect
 
 from campaigns.console import jobs
 from campaigns.console.api import account, replying, steering, upload_planning
@@ -208,8 +208,12 @@ async def test_behind_a_proxy_that_holds_events_back_the_end_shows_too(
     await page.goto(f"{SPRING}/retry?code={code}")
     await page.get_by_role("button", name="Create the retry").click()
     await expect(page.get_by_text("4,711 rows so far")).to_be_visible()
+    await page.clock.run_for(11_000)
+    await expect(page.locator(".live")).to_have_text("asks every few seconds")
     go_on.set()
-    await page.clock.run_for(13_000)
-    await expect(page.get_by_text(shows).first).to_be_visible()
+    async with promptly():
+        while not await page.get_by_text(shows).first.is_visible():
+            with suppress(Error):  # the page is being left
+                await page.clock.run_for(2_000)
     held.set()
     await page.unroute_all(behavior="ignoreErrors")

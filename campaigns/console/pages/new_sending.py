@@ -16,8 +16,8 @@ from campaigns.console.api.create_request import request_of
 from campaigns.console.api.upload_planning import create_from_upload, spec_of
 from campaigns.console.choices import CHOICES_FILE, read_choices, write_choices
 from campaigns.console.context import Console, caller_of, console_of
+from campaigns.console.forms import upload_of
 from campaigns.console.local_times import time_zones
-from campaigns.console.pages.new_campaign import upload_of
 from campaigns.console.pages.rendering import campaign_url, page, path_of, redirect, render, texts_for
 from campaigns.console.pages.sending_choices import (
     DAYS,
