@@ -18,7 +18,7 @@ from campaigns.console.problems import Problem, problem_of
 from campaigns.planning.plan import PlanProgress, ProgressCallback
 
 AT_ONCE = 2  # a plan of ten million rows uses two cores of the database
-ENDED_KEPT_MAX = 1_000
+ENDED_KEPT_MAX = 100  # a reply may list 200 rejected rows
 
 Work = Callable[[ProgressCallback], Awaitable[Any]]
 

@@ -217,3 +217,15 @@ async def test_behind_a_proxy_that_holds_events_back_the_end_shows_too(
                 await page.clock.run_for(2_000)
     held.set()
     await page.unroute_all(behavior="ignoreErrors")
+
+
+async def test_of_those_that_ended_only_the_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "ENDED_KEPT_MAX", 2)
+    several = jobs.Jobs()
+
+    async def work(progress: Any) -> str:
+        return "/there"
+
+    for key in "abcd":
+        await several.begin(key, work).wait(60.0)
+    assert [key for key in "abcd" if several.find(key) is not None] == ["b", "c", "d"]
