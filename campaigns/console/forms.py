@@ -6,6 +6,7 @@ from aiohttp import BodyPartReader, MultipartReader, web
 
 from campaigns.console.access import CSRF_FIELD, CSRF_HEADER, SAFE_METHODS, Via
 from campaigns.console.context import caller_of, console_of
+from campaigns.console.jobs import creation_key
 from campaigns.console.problems import Refused
 from campaigns.console.uploads import Upload, find_upload
 from engine.errors import NotFound
@@ -35,13 +36,20 @@ async def check_form(request: web.Request) -> None:
 
 
 def upload_of(request: web.Request) -> Upload:
-    """The upload that the address names; NotFound if it was given up."""
-    found = find_upload(console_of(request).own, request.match_info["reference"])
-    if found is None:
-        raise NotFound(
-            "the uploaded file is not kept any more", remedy="upload it again; files are kept for a day"
-        )
-    return found
+    """The upload that the address names; whoever comes back after its draft was made is led to the draft.
+
+    NotFound if it was given up.
+    """
+    console, reference = console_of(request), request.match_info["reference"]
+    if (found := find_upload(console.own, reference)) is not None:
+        return found
+    made = console.jobs.find(creation_key(reference))
+    if made is not None and made.value:
+        raise web.HTTPSeeOther(made.value)
+    raise NotFound(
+        "the uploaded file is not kept any more",
+        remedy="its draft may be among the campaigns; otherwise upload the file again",
+    )
 
 
 async def field_of(request: web.Request, name: str) -> str:

@@ -45,6 +45,11 @@ class Job:
         return self.has_ended
 
 
+def creation_key(reference: str) -> str:
+    """Of the work that checks an upload, or makes its draft."""
+    return f"new/{reference}"
+
+
 class Jobs:
     """One job at a time for each key, and how the last ones ended."""
 

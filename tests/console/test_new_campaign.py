@@ -81,12 +81,15 @@ async def test_from_a_message_to_the_start(sender: Caller, path: str, pool: Pool
     assert not any((tmp_path / "uploads").iterdir())
     summary = await text_of(sender, "/campaigns/autumn/launch")
     assert "2 people get the message order from Lantern" in summary and "Hello Bo, your order B1" in summary
+    offered = re.findall(r'data-focus="(\w+)"', await text_of(sender, "/campaigns/autumn"))
+    assert offered[:2] == ["start", "cancel"], "nothing runs that a pause would stop"
     assert (await sender.post("/campaigns/autumn/launch")).headers["Location"] == "/campaigns/autumn"
     assert await pool.fetchval("SELECT state FROM campaigns WHERE name = 'autumn'") == "running"
     assert (await sender.get("/campaigns/autumn/launch")).headers["Location"] == "/campaigns/autumn"
-    assert (await sender.get(f"{path}/sending")).headers[
-        "Location"
-    ] == "/campaigns/autumn/launch"  # gone back
+    for step in ("", "/message", "/rows", "/sending"):  # gone back, or in another tab
+        assert (await sender.get(f"{path}{step}")).headers["Location"] == "/campaigns/autumn/launch"
+    again = await sender.post(f"{path}/message", data=MESSAGE)
+    assert again.headers["Location"] == "/campaigns/autumn/launch"
 
 
 async def test_a_check_that_something_chosen_since_made_old_is_not_shown(sender: Caller, path: str) -> None:

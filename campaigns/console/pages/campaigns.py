@@ -156,10 +156,9 @@ def possible(campaign: Campaign) -> list[CampaignEvent]:
 
 
 def _is_offered(state: CampaignState, event: CampaignEvent) -> bool:
-    """Of a scheduled campaign, `start` is left to its time."""
-    if state is CampaignState.SCHEDULED and event is CampaignEvent.START:
-        return False
-    return allows(state, event)
+    """Of a scheduled campaign, `start` is left to its time. A draft sends nothing that a pause would stop."""
+    left_out = {(CampaignState.SCHEDULED, CampaignEvent.START), (CampaignState.DRAFT, CampaignEvent.PAUSE)}
+    return allows(state, event) and (state, event) not in left_out
 
 
 async def ask(request: web.Request) -> web.Response:
