@@ -81,6 +81,11 @@ class Problem:
     remedy: str = ""
     wait_s: float | None = None
 
+    @property
+    def is_special(self) -> bool:
+        """Whether `what` says more than the code."""
+        return self.what != MESSAGES.get(self.code)
+
     def as_json(self) -> dict[str, object]:
         return {
             "type": TYPE + self.code,
