@@ -150,6 +150,7 @@ async def test_a_name_that_is_taken_is_said_at_the_name(sender: Caller, path: st
 async def test_real_rows_are_leafed_through_in_their_languages(sender: Caller, path: str, pool: Pool) -> None:
     await add_template(pool, "order", "de", body("Hallo {{1}}, Ihre Bestellung {{2}}"))
     await use(sender, path)
+    assert "<option selected>lang</option>" in await text_of(sender, f"{path}/message")
     saved = await sender.post(f"{path}/message", data={**MESSAGE, "language_column": "lang", "go": "row:1"})
     assert saved.headers["Location"] == f"{path}/message?row=1"
     assert "Hallo Cy, Ihre Bestellung B2" in await text_of(sender, f"{path}/message?row=1")

@@ -26,6 +26,7 @@ from campaigns.console.pages.message_choices import (
     message_part,
     slots_of,
     template_of,
+    with_guessed_language,
 )
 from campaigns.console.pages.new_campaign import Step, step_of
 from campaigns.console.pages.rendering import page, path_of, redirect, with_query
@@ -163,7 +164,8 @@ async def save_header_file(request: web.Request) -> web.Response:
 
 async def _view(request: web.Request, step: Step, at: int, *, is_complete: bool = False) -> MessageStep:
     stored = await list_templates(console_of(request).pool)
-    choices = step.choices
+    choices = with_guessed_language(step.choices, stored, step.seen)
+    step = replace(step, choices=choices)
     chosen = template_of(stored, choices.get("template", ""), choices.get("language", ""))
     if chosen is None:
         return MessageStep(step, stored, None)

@@ -24,7 +24,6 @@ from campaigns.console.pages.sending_choices import (
     DAYS,
     SendingFields,
     Wrong,
-    field_in,
     sending_part,
     wrong_of,
 )
@@ -130,8 +129,7 @@ def _last_check(upload: Upload) -> Check:
     if kept is None or kept["key"] != _key(upload):
         return Check()
     if "problem" in kept:
-        problem = Problem(**kept["problem"])
-        return Check(wrong=Wrong(problem, kept["field"] or field_in(problem.what)))
+        return Check(wrong=Wrong(Problem(**kept["problem"]), kept["field"]))
     done = kept["done"]
     if done["plan"] is not None:
         _read_times(done["plan"])

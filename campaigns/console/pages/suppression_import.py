@@ -21,6 +21,9 @@ from campaigns.planning.plan import ProgressCallback
 from campaigns.suppression import SuppressionCounts
 from engine.errors import NotFound
 
+VIEW = "suppression_import.html.j2"
+NOTHING_TYPED = {"phone_column": "", "region": "", "reason": ""}
+
 
 def _path(upload: Upload) -> str:
     return path_of("suppression", "import", upload.reference)
@@ -51,16 +54,17 @@ async def show(request: web.Request) -> web.Response:
         live = _values(stored, running)
         return page(request, "suppression_imported.html.j2", upload=stored, stream=stream, **live)
     problem = None if running is None else running.problem
+    form = None if running is None else running.form
     async with stored.errors_named():
         seen = await asyncio.to_thread(glimpse, stored.path)
     return page(
         request,
-        "suppression_import.html.j2",
+        VIEW,
         200 if problem is None else problem.status,
         upload=stored,
         problem=problem,
         columns=list(zip(seen.columns, seen.samples, strict=True)),
-        guessed=guess_phone_column(seen.columns),
+        typed=form[1] if form else {**NOTHING_TYPED, "phone_column": guess_phone_column(seen.columns)},
     )
 
 
@@ -75,21 +79,24 @@ def _values(stored: Upload, running: Job) -> dict[str, Any]:
 
 async def begin(request: web.Request) -> web.Response:
     stored, console, actor = _upload_of(request), console_of(request), caller_of(request).name
-    reason, phone_column, region = [
-        await field_of(request, name) for name in ("reason", "phone_column", "region")
-    ]
+    typed = {name: await field_of(request, name) for name in NOTHING_TYPED}
 
     async def work(progress: ProgressCallback) -> SuppressionCounts:
         counts = await import_upload(
-            console.pool, stored, reason=reason, phone_column=phone_column, region=region or None,
-            actor=actor, progress=progress,
-        )  # fmt: skip
+            console.pool,
+            stored,
+            reason=typed["reason"],
+            phone_column=typed["phone_column"],
+            region=typed["region"] or None,
+            actor=actor,
+            progress=progress,
+        )
         stored.path.unlink()  # its phones are on the list now
         return counts
 
     known = console.jobs.find(_job_key(stored))
     if known is None or known.problem is not None:
-        console.jobs.begin(_job_key(stored), work)
+        console.jobs.begin(_job_key(stored), work, form=(VIEW, typed))
     return redirect(_path(stored))
 
 
