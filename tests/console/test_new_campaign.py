@@ -74,7 +74,7 @@ async def test_from_a_message_to_the_start(sender: Caller, path: str, pool: Pool
     checked = await sender.post(f"{path}/sending", data={**SENDING, "check": "1"})
     assert checked.headers["Location"] == f"{path}/sending"
     page = await text_of(sender, f"{path}/sending")
-    assert "3 rows = 2 recipients + 1 rejected + 0 duplicates" in page
+    assert "3 rows = 2 recipients + 1 bad rows + 0 repeated phones" in page
     assert "there is no table of prices" in page and "DRUMBEAT_PRICES" in page
     created = await sender.post(f"{path}/sending", data=SENDING)
     assert created.headers["Location"] == "/campaigns/autumn/launch"

@@ -69,7 +69,7 @@ async def test_a_campaign_from_a_file_to_its_start(page: Page, pool: Pool, tmp_p
     await page.get_by_role("button", name="Next: sending").click()
     await page.get_by_label("Name of the campaign").fill("autumn")
     await page.get_by_role("button", name="Check, and show time and cost").click()
-    await expect(page.get_by_text("2 rows = 1 recipients + 1 rejected + 0 duplicates")).to_be_visible()
+    await expect(page.get_by_text("2 rows = 1 recipients + 1 bad rows + 0 repeated phones")).to_be_visible()
     await require_accessible(page)
     await page.get_by_role("button", name="Create the draft").click()
     await expect(page.get_by_text("One person gets the message order from Lantern")).to_be_visible()
