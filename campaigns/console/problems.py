@@ -8,6 +8,7 @@ from http import HTTPStatus
 import orjson
 from aiohttp import web
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from campaigns.planning.change import NameTaken
 from engine.api.service_error import ServiceError
@@ -39,6 +40,13 @@ _OF_ERRORS: tuple[tuple[type[Exception], int, str], ...] = (
     (Unreachable, 503, "unreachable"),
     (AuthenticationError, 502, "service_refused"),
 )
+# What the library of the checks calls by its own words.
+_FAULTS = {
+    "missing": "nothing is given",
+    "int_parsing": "this is not a whole number",
+    "float_parsing": "this is not a number",
+    "bool_parsing": "this is neither true nor false",
+}
 # Codes of refusals that are no error of a service, with what a person can do.
 MESSAGES = {
     "not_found": "there is nothing at this address",
@@ -74,6 +82,11 @@ class Problem:
     where: str = ""
     remedy: str = ""
     wait_s: float | None = None
+
+    @property
+    def is_special(self) -> bool:
+        """Whether `what` says more than the code."""
+        return self.what != MESSAGES.get(self.code)
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -142,7 +155,11 @@ def _of_http(error: web.HTTPException) -> Problem:
     return Problem(error.status, code, MESSAGES[code])
 
 
-def _explain(problem: object) -> str:
-    assert isinstance(problem, dict)
+def _explain(problem: ErrorDetails) -> str:
     place = ".".join(map(str, problem["loc"])) or "the request"
-    return f"{place}: {problem['msg'].removeprefix('Value error, ')}"
+    return f"{place}: {fault_of(problem)}"
+
+
+def fault_of(problem: ErrorDetails) -> str:
+    """What is wrong with a value, in plain words where they are known."""
+    return _FAULTS.get(problem["type"], problem["msg"].removeprefix("Value error, "))

@@ -21,7 +21,7 @@ class ChangeRefused(ConfigurationError):
     """The campaign exists with other options, and not all of them may change now."""
 
     def __init__(self, what: str, changes: Sequence[Change], *, where: str, remedy: str) -> None:
-        super().__init__(what, where=where, remedy=remedy)
+        super().__init__(what, where=where, remedy=remedy, key="name")
         self.changes = changes
 
 
@@ -77,6 +77,7 @@ async def differs(connection: Connection, known: KnownCampaign, identity: Identi
         f'the campaign "{known.name}" exists with another file or other options: {differences}',
         where=await describe_database(connection),
         remedy="use another name or external id, or repeat the original options",
+        key="name",
     )
 
 

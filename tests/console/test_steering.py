@@ -25,10 +25,12 @@ from campaigns.console.uploads import find_upload
 from campaigns.life import approval
 from campaigns.life.approval import StartRequest, Verdict, decide, release_by_two
 from campaigns.life.release import Released
+from campaigns.results import matching
 from campaigns.results.export import export_values
 from campaigns.results.report import CampaignReasons
+from campaigns.suppression import SuppressionCounts
 from engine.core.states import CampaignEvent
-from engine.errors import TryLater
+from engine.errors import TryLater, Unreachable
 from engine.process.settings import Settings
 from engine.store.database import Pool
 from tests.console.conftest import BAD_CODE, NUMBER, PHONE, Caller, console
@@ -251,6 +253,30 @@ async def test_an_export_has_every_form_and_only_whom_the_filter_admits(
         at = table.header.index("phone")
         phones = [row[at] for batch in table.batches() for row in batch.rows]
     assert phones == [str(PHONE), str(PHONE + 1)]
+
+
+async def test_what_was_suppressed_before_an_end_is_audited(
+    manager: Caller, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Page by page: a console that ends in the middle has noted what it stored."""
+    suppress, pages = matching.suppress_recipients, 0
+
+    async def stop_at_the_second(*positional: Any) -> SuppressionCounts:
+        nonlocal pages
+        pages += 1
+        if pages == 2:
+            raise Unreachable("the database went away")
+        return await suppress(*positional)
+
+    monkeypatch.setattr(matching, "suppress_recipients", stop_at_the_second)
+    refused = await manager.post(f"{SPRING}/suppress?state=pending", data={"reason": "wrong"})
+    assert refused.status == 503 and "went away" in refused.text
+    stored = await pool.fetchval("SELECT count(*) FROM suppressions WHERE reason = 'wrong'")
+    noted = await pool.fetch("SELECT detail FROM audit WHERE action = 'suppress'")
+    assert sum(row["detail"]["phones"] for row in noted) == stored > 0
+    monkeypatch.setattr(matching, "suppress_recipients", suppress)
+    assert (await manager.post(f"{SPRING}/suppress?state=pending", data={"reason": "wrong"})).status == 303
+    assert await pool.fetchval("SELECT count(*) FROM suppressions WHERE reason = 'wrong'") == 7
 
 
 async def test_exports_are_audited(callers: dict[Role, Caller], pool: Pool) -> None:

@@ -89,7 +89,7 @@ OPERATIONS = (
     Operation(
         "POST", "/campaigns", SEND, "Create a campaign from an uploaded audience", creation.create,
         shapes.Created, request=list_shapes.CreateUpload, request_type="multipart/form-data",
-        takes_key=True, allowance=UPLOADS,
+        takes_key=True, takes_long=True, allowance=UPLOADS,
     ),
     Operation(
         "POST", "/lists", SEND, "Upload a list, to check and correct it first", lists.add,
@@ -106,7 +106,7 @@ OPERATIONS = (
     ),
     Operation(
         "POST", f"{LIST}/campaign", SEND, "Create a campaign from it", lists.create, shapes.Created,
-        request=CreateRequest, takes_key=True,
+        request=CreateRequest, takes_key=True, takes_long=True,
     ),
     Operation("DELETE", LIST, SEND, "Give it up", lists.remove, list_shapes.RemovedList),
     Operation("GET", CAMPAIGN, LOOK, "How far a campaign is", campaigns.show_campaign, shapes.Status),
@@ -237,7 +237,7 @@ OPERATIONS = (
     Operation(
         "POST", "/suppressions/import", SEND, "Suppress the phones of a file", account.import_list,
         account_shapes.SuppressionImported, request=account_shapes.SuppressionUpload,
-        request_type="multipart/form-data", allowance=UPLOADS,
+        request_type="multipart/form-data", takes_long=True, allowance=UPLOADS,
     ),
     Operation(
         "GET", "/suppressions/export", LOOK, "The suppression list as CSV", account.export_suppressions,

@@ -15,7 +15,7 @@ from campaigns.console.api.campaigns import (
 )
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.shapes import CampaignsQuery
-from campaigns.console.charts import funnel, rate_charts, segments
+from campaigns.console.charts import rate_charts, segments
 from campaigns.console.context import Console, caller_of, console_of
 from campaigns.console.language import Texts, texts_of
 from campaigns.console.live import SharedReadings
@@ -31,6 +31,7 @@ from campaigns.results.campaign_pages import (
     campaign_page,
     campaigns_that_need_a_person,
 )
+from campaigns.results.funnel import accepted_beyond_people, funnel
 from campaigns.results.missing_reports import reports_missing_since
 from engine.core.states import CampaignEvent, CampaignState, RecipientState, allows
 from engine.errors import NotFound
@@ -74,7 +75,7 @@ def shared_lists(console: Console) -> SharedReadings[str]:
     async def read(key: str) -> str:
         code, _, query = key.partition(" ")
         values = await _list_values(console, CampaignsQuery.model_validate_json(query))
-        return render("campaigns_live.html.j2", texts_of(code), **values)
+        return render("campaigns_live.html.j2", texts_of(code, console.own.zone), **values)
 
     return SharedReadings(read)
 
@@ -117,7 +118,7 @@ def shared_views(console: Console) -> SharedReadings[str]:
 
     async def read(key: str) -> str:
         code, role, name = key.split(" ", 2)
-        return await live_part(console, name, texts_of(code), Role(role))
+        return await live_part(console, name, texts_of(code, console.own.zone), Role(role))
 
     return SharedReadings(read)
 
@@ -127,6 +128,7 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
     campaign = await find_campaign(console.pool, name)
     status = await console.watch.status(campaign.campaign_id)
     rates = await console.watch.rates(status, campaign.campaign_id)
+    accepted = await accepted_messages(console.pool, campaign.campaign_id)
     may_send = permits(role, Role.SEND)
     actions = possible(campaign) if may_send else []
     return render(
@@ -136,7 +138,8 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
         status=status,
         counts=status.counts,
         segments=segments(status.counts),
-        funnel=funnel(status.counts, await accepted_messages(console.pool, campaign.campaign_id)),
+        funnel=funnel(status.counts, accepted),
+        beyond=accepted_beyond_people(status.counts, accepted),
         rates=rates,
         charts=rate_charts(rates, status.numbers),
         actions=actions,

@@ -15,10 +15,9 @@ from aiohttp import web
 from campaigns.audience.glimpse import Glimpse, glimpse, guess_phone_column
 from campaigns.audience.opening import ReadOptions
 from campaigns.console.choices import read_choices
-from campaigns.console.context import console_of
+from campaigns.console.forms import upload_of
 from campaigns.console.pages.rendering import path_of
-from campaigns.console.uploads import Upload, find_upload
-from engine.errors import NotFound
+from campaigns.console.uploads import Upload
 
 GLIMPSE_FILE = "glimpse.json"
 
@@ -44,26 +43,6 @@ class Step:
     def path(self, *parts: str) -> str:
         """The address of a step; without parts, of the list."""
         return path_of("new", self.upload.reference, *parts)
-
-
-def upload_of(request: web.Request) -> Upload:
-    """The upload that the address names, or the draft that was made of it; NotFound if it was given up."""
-    console, reference = console_of(request), request.match_info["reference"]
-    stored = find_upload(console.own, reference)
-    if stored is None:
-        job = console.jobs.find(job_key(reference))
-        if job is not None and job.value:
-            raise web.HTTPSeeOther(job.value)
-        raise NotFound(
-            "the uploaded file is not kept any more",
-            remedy="its draft may be among the campaigns; otherwise upload the file again",
-        )
-    return stored
-
-
-def job_key(reference: str) -> str:
-    """Of what checks the upload or makes its draft."""
-    return f"new/{reference}"
 
 
 async def step_of(request: web.Request) -> Step:

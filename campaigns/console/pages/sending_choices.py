@@ -13,8 +13,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from campaigns.console.local_times import UTC, local_of, moment_of, time_zones
-from campaigns.console.problems import Problem, problem_of
+from campaigns.console.problems import Problem, fault_of, problem_of
 from campaigns.planning.schedule import RECIPIENT
+from engine.errors import DrumbeatError
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 # Fields that are options of a create by the same name; an empty one is not given.
@@ -157,13 +158,8 @@ def wrong_of(error: Exception) -> Wrong:
     problem = problem_of(error)
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        return Wrong(Problem(422, problem.code, str(first["msg"])), str(first["loc"][0]))
-    return Wrong(problem, field_in(problem.what))
-
-
-def field_in(what: str) -> str:
-    if what.startswith(("a campaign's name", 'the campaign "')):
-        return "name"
-    if (found := _OPTION.search(what)) is not None:
-        return found[1].replace("-", "_")
-    return "number" if "number" in what.split(",")[0] and "phone number ID" in what else ""
+        key = str(first["loc"][0])
+        return Wrong(Problem(422, problem.code, f"--{key.replace('_', '-')}: {fault_of(first)}"), key)
+    named = _OPTION.search(problem.what)
+    key = error.key if isinstance(error, DrumbeatError) else ""
+    return Wrong(problem, key or (named[1].replace("-", "_") if named else ""))
