@@ -53,6 +53,18 @@ _FOREIGN = {
     b"Rar!": "an archive (RAR)",
     b"\x7fELF": "a program",
     b"SQLite format 3": "an SQLite database",
+    b"{\\rtf": "a text document (RTF)",
+}
+# Many programs export web pages under the name of a workbook.
+_MARKUP = {
+    b"<!doctype html": "a web page (HTML)",
+    b"<html": "a web page (HTML)",
+    b"<table": "a web page (HTML)",
+    b"<?xml": "an XML document",
+}
+_FOREIGN_MEMBERS = {
+    "word/document.xml": "a Word document",
+    "ppt/presentation.xml": "a PowerPoint presentation",
 }
 _WORKBOOK_MEMBERS = {
     "xl/workbook.xml": Format.XLSX,
@@ -91,6 +103,9 @@ def _recognise_zip(file: BinaryIO, name: str) -> Format | Packing:
     for member, found in _WORKBOOK_MEMBERS.items():
         if member in members:
             return found
+    for member, kind in _FOREIGN_MEMBERS.items():
+        if member in members:
+            raise _foreign(kind, name)
     return Packing.ZIP
 
 
@@ -100,10 +115,18 @@ def _refuse_foreign(head: bytes, name: str) -> None:
         kind = None  # a text; a picture has its size in the next bytes
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         kind = "a picture (WebP)"
+    if head[4:8] == b"ftyp":
+        kind = "a video (MP4)"
+    text = head.removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    kind = next((kind for begin, kind in _MARKUP.items() if text.startswith(begin)), kind)
     if kind is not None:
-        raise UnreadableAudience(
-            f"this is {kind}, not a table", where=name, remedy="export the recipients as CSV or XLSX"
-        )
+        raise _foreign(kind, name)
+
+
+def _foreign(kind: str, name: str) -> UnreadableAudience:
+    return UnreadableAudience(
+        f"this is {kind}, not a table", where=name, remedy="export the recipients as CSV or XLSX"
+    )
 
 
 def _is_json(head: bytes, name: str) -> bool:

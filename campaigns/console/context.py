@@ -11,7 +11,6 @@ from aiohttp import web
 
 from campaigns.account.at_service import account_service
 from campaigns.console.access import Caller, Doorkeeper
-from campaigns.console.imports import Imports
 from campaigns.console.jobs import Jobs
 from campaigns.console.list_check import ListChecks
 from campaigns.console.live import CampaignWatch
@@ -46,7 +45,6 @@ class Console:
     sign_in_limit: SignInLimit = field(default_factory=SignInLimit)
     checks: ListChecks = field(default_factory=ListChecks)
     limits: RequestLimits = field(default_factory=RequestLimits)
-    imports: Imports = field(default_factory=Imports)
     metrics: RequestMetrics = field(default_factory=RequestMetrics)
     whole_readings: asyncio.Semaphore = field(
         default_factory=lambda: asyncio.Semaphore(WHOLE_READINGS_AT_ONCE)

@@ -38,6 +38,11 @@ async def field_of(request: web.Request, name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a field in which something stands."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
 async def next_part(request: web.Request, name: str) -> BodyPartReader:
     """The next part of an upload. Parts are read in their order; Refused if it has another name."""
     try:

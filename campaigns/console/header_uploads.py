@@ -1,12 +1,15 @@
 """The file of a header that was uploaded for a new campaign: beside the list until the campaign is created,
-then where senders find it, because the service forgets its copy after 30 days.
+then where senders find it, because the service forgets its copy after 30 days. It stays as long as a
+campaign with recipients shows it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +17,12 @@ from aiohttp import BodyPartReader
 
 from campaigns.console.choices import read_choices
 from campaigns.console.problems import Refused
-from campaigns.console.uploads import Upload, write_part
+from campaigns.console.uploads import KEPT_S, Upload, write_part
 from campaigns.planning.spec import CampaignSpec
 from engine.core.media_limits import BYTES_MAX
 from engine.sending.header_file_uploads import sha256_of
+from engine.store.database import Pool
+from engine.store.queries import queries
 
 FILE = "file"  # the choice `header`: the uploaded file
 KEPT = "header-files"  # in the data directory; each content has a directory
@@ -60,11 +65,25 @@ def with_kept_header_file(spec: CampaignSpec, home: Path) -> CampaignSpec:
     file = spec.media_directory / spec.header[1:]
     kept = home / KEPT / sha256_of(file) / file.name
     kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.utime(kept.parent)  # nothing removes it while the campaign is planned
     if not kept.exists():
         draft = kept.with_suffix(f"{kept.suffix}.{os.getpid()}.draft")
         shutil.copyfile(file, draft)
         draft.replace(kept)
     return replace(spec, header=f"={kept}", given={**spec.given, "header_file": str(kept)})
+
+
+async def remove_unneeded(pool: Pool, home: Path) -> None:
+    """Remove the files that no campaign needs any more, and no plan that may be under way."""
+    directory = home / KEPT
+    old = {
+        each.name: each
+        for each in (directory.iterdir() if directory.exists() else ())
+        if time.time() - each.stat().st_mtime > KEPT_S
+    }
+    needed = {row["sha256"] for row in await pool.fetch(queries("header_files")["needed"], list(old))}
+    for name in old.keys() - needed:
+        await asyncio.to_thread(shutil.rmtree, old[name], ignore_errors=True)
 
 
 def _plain(name: str) -> str:

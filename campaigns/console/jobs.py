@@ -1,68 +1,101 @@
-"""Work that takes longer than a browser waits: it goes on while nobody looks, and its page says how far."""
+"""Work that takes longer than a browser or a proxy waits: it goes on while nobody looks.
+
+A job lives in this process. What it stored stays if the console ends meanwhile.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any
 
+import structlog
+
+from campaigns.console.problems import Problem, problem_of
 from campaigns.planning.plan import PlanProgress, ProgressCallback
 
 AT_ONCE = 2  # a plan of ten million rows uses two cores of the database
 ENDED_KEPT_MAX = 1_000
 
-Work = Callable[[ProgressCallback], Awaitable[str]]
+Work = Callable[[ProgressCallback], Awaitable[Any]]
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
 class Job:
-    """`progress` None: it waits for others, or has just begun."""
+    """`progress` None: it waits for others, or has just begun. It ends with `value`, what the work returned,
+    or with `problem`. `form`: the view and values that show its form again.
+    """
 
-    task: asyncio.Task[None] | None = None
+    form: tuple[str, Mapping[str, Any]] | None = None
     progress: PlanProgress | None = None
+    has_ended: bool = False
+    value: Any = None
+    problem: Problem | None = None
+    task: asyncio.Task[None] | None = field(default=None, repr=False)
+
+    async def wait(self, wait_s: float) -> bool:
+        """Wait for its end, but not for long; whether it has ended."""
+        assert self.task is not None
+        await asyncio.wait({self.task}, timeout=wait_s)
+        return self.has_ended
 
 
 class Jobs:
-    """One job at a time for each key. A job returns the address of its result; empty: its own page."""
+    """One job at a time for each key, and how the last ones ended."""
 
     def __init__(self) -> None:
-        self._running: dict[str, Job] = {}
-        self._results: OrderedDict[str, str] = OrderedDict()
+        self._known: OrderedDict[str, Job] = OrderedDict()
         self._places = asyncio.Semaphore(AT_ONCE)
 
+    def find(self, key: str) -> Job | None:
+        """The last job of this key, running or ended."""
+        return self._known.get(key)
+
     def running(self, key: str) -> Job | None:
-        return self._running.get(key)
+        job = self._known.get(key)
+        return None if job is None or job.has_ended else job
 
-    def result(self, key: str) -> str:
-        """Where the last job of this key led to; empty if nowhere."""
-        return self._results.get(key, "")
-
-    async def run(self, key: str, work: Work, wait_s: float) -> None:
-        """Begin the work unless this key is worked on, and wait for its end, but not for long."""
-        job = self._running.get(key)
-        if job is None:
-            job = self._running[key] = Job()
-            job.task = asyncio.create_task(self._work(key, work, job))
-        assert job.task is not None
-        await asyncio.wait({job.task}, timeout=wait_s)
+    def begin(
+        self, key: str, work: Work, *, costly: bool = True, form: tuple[str, Mapping[str, Any]] | None = None
+    ) -> Job:
+        """The job that runs with this key; without one, begin the work. `costly`: it waits for a place."""
+        if (job := self.running(key)) is None:
+            job = self._known[key] = Job(form)
+            self._known.move_to_end(key)
+            job.task = asyncio.create_task(self._work(job, work, costly))
+            self._forget()
+        return job
 
     async def close(self) -> None:
-        tasks = {job.task for job in self._running.values() if job.task is not None}
+        tasks = {job.task for job in self._known.values() if job.task is not None and not job.has_ended}
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
 
-    async def _work(self, key: str, work: Work, job: Job) -> None:
+    def _forget(self) -> None:
+        """Forget those that ended first; one that runs stays."""
+        ended = [key for key, job in self._known.items() if job.has_ended]
+        for key in ended[: max(0, len(ended) - ENDED_KEPT_MAX)]:
+            del self._known[key]
+
+    async def _work(self, job: Job, work: Work, costly: bool) -> None:
         def show(progress: PlanProgress) -> None:
             job.progress = progress
 
         try:
-            async with self._places:
-                if address := await work(show):
-                    self._results[key] = address
-                    if len(self._results) > ENDED_KEPT_MAX:
-                        self._results.popitem(last=False)
+            async with AsyncExitStack() as stack:
+                if costly:
+                    await stack.enter_async_context(self._places)
+                job.value = await work(show)
+        except Exception as error:
+            job.problem = problem_of(error)
+            if job.problem.code == "unexpected":
+                log.exception("job_failed")
         finally:
-            del self._running[key]
+            job.has_ended = True

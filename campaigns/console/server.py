@@ -16,6 +16,7 @@ from campaigns.console.api import document
 from campaigns.console.api.operations import OPERATIONS, PREFIX
 from campaigns.console.context import CONSOLE, Console, Handler, Route, caller_of, console_of, set_caller
 from campaigns.console.forms import check_form
+from campaigns.console.header_uploads import remove_unneeded
 from campaigns.console.live import CampaignWatch
 from campaigns.console.observing import observe, route_of, serving_metrics
 from campaigns.console.pages.account import NUMBERS, shared_numbers
@@ -35,7 +36,7 @@ from campaigns.console.settings import console_settings, require_guarded
 from campaigns.console.uploads import remove_old
 from engine.errors import ConfigurationError
 from engine.process.settings import MetricsAddress, Settings
-from engine.store.database import Pool
+from engine.store.database import LOST_CONNECTION, Pool
 from engine.system_error import system_error_text
 
 POOL_CONNECTIONS = 8
@@ -144,9 +145,11 @@ async def answer(request: web.Request, problem: Problem) -> web.StreamResponse:
 
 
 async def _tidy(console: Console) -> None:
-    """Remove old uploads, now and each hour: they hold phones."""
+    """Remove old uploads, which hold phones, and header files that no campaign needs; now and each hour."""
     while not console.stop.is_set():
         await asyncio.to_thread(remove_old, console.own.uploads)
+        with suppress(*LOST_CONNECTION):
+            await remove_unneeded(console.pool, console.settings.home)
         with suppress(TimeoutError):
             await asyncio.wait_for(console.stop.wait(), TIDY_S)
 
@@ -186,7 +189,6 @@ async def running_console(
     finally:
         stop.set()
         await asyncio.wait({tidying})
-        await console.imports.close()
         await console.jobs.close()
         await console.checks.close()
         await runner.cleanup()

@@ -14,7 +14,9 @@ STATEMENT_TIMEOUT_S = 900.0
 
 @dataclass(frozen=True, slots=True)
 class PlanProgress:
-    """How far planning is. `done` and `total` are bytes in the stage `reading`, else rows."""
+    """How far planning is. `done` and `total` are bytes in the stage `reading`, else rows; a
+    `total` of 0 is not known.
+    """
 
     stage: str
     done: int

@@ -62,13 +62,16 @@ async def release_tests(
     url: str,
     chosen: ChosenRecipient,
     phones: Sequence[str],
+    region: str | None = None,
     *,
     disk: Disk | None = None,
     open_uploads: OpenUploads = no_uploads,
     actor: str,
 ) -> ReleasedTests:
-    """Store a campaign for each phone and hand it to the workers. Errors as `own_phones` and `plan_tests`."""
-    own = own_phones(phones, chosen.options.get("--region"))
+    """Store a campaign for each phone and hand it to the workers. `region`: of national numbers; None: as the
+    campaign's list was read. Errors as `own_phones` and `plan_tests`.
+    """
+    own = own_phones(phones, region or chosen.options.get("--region"))
     names = await plan_tests(url, chosen, own, disk=disk, open_uploads=open_uploads)
     async with pool.acquire() as connection:
         changes = [await start(connection, name, actor=actor) for name in names]

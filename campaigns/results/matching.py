@@ -1,5 +1,6 @@
 """Acts on all recipients of a campaign that match a filter."""
 
+from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
 from campaigns.results.audit_pages import note_audit
 from campaigns.results.export import ExportFilter, matching_records
 from campaigns.suppression import SuppressionCounts, suppress_recipients
@@ -7,7 +8,13 @@ from engine.store.database import Pool
 
 
 async def suppress_matching(
-    pool: Pool, campaign_id: int, wanted: ExportFilter, reason: str, *, actor: str
+    pool: Pool,
+    campaign_id: int,
+    wanted: ExportFilter,
+    reason: str,
+    progress: ProgressCallback = no_progress,
+    *,
+    actor: str,
 ) -> SuppressionCounts:
     """Put them on the suppression list, page by page: to finish an interrupted call, repeat it.
 
@@ -23,4 +30,5 @@ async def suppress_matching(
                     connection, actor, "suppress", campaign_id, source="hand", phones=counts.changed
                 )
         changed, unchanged = changed + counts.changed, unchanged + counts.unchanged
+        progress(PlanProgress("suppressing", 0, 0, changed + unchanged))
     return SuppressionCounts(changed, unchanged)

@@ -175,7 +175,7 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
             "Each request but those of static files. `route` is its pattern, so no phone is logged; `caller` "
             "is the user, or `token` and its name. A stream is logged when it ends.",
         ),
-        _event("import_failed", "An import of a suppression list ended by an error that nobody expected."),
+        _event("job_failed", "Work that goes on beside the pages ended by an error that nobody expected."),
         _event("sign_in_refused", "A wrong name or password, from `address`."),
         _event(
             "results_not_read", "A campaign's results were not read; who looks at them causes another try."

@@ -57,6 +57,14 @@ def two_sheets(made: xlsxwriter.Workbook) -> None:
         made.add_worksheet(name).write_row(0, 0, ["phone"])
 
 
+def zipped(*names: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in names:
+            archive.writestr(name, "<w/>")
+    return file.getvalue()
+
+
 def two_files() -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
@@ -77,6 +85,9 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
         b"\x89PNG\r\n\x1a\n" + bytes(50),
         r"a picture \(PNG\), not a table .*a\.csv\)",
     ),
+    "a web page named as a workbook": ("a.xls", b"\xef\xbb\xbf <!DOCTYPE html><table>", "a web page"),
+    "a Word document": ("a.xlsx", zipped("word/document.xml"), "a Word document, not a table"),
+    "a video": ("a.csv", b"\x00\x00\x00\x20ftypisom" + bytes(50), "a video"),
     "a PDF": ("a.xlsx", b"%PDF-1.7", "a PDF"),
     "nothing": ("a.csv", b"", "empty.*name the columns"),
     "50 MB on one line": ("a.csv", b"phone,name" + b"x" * (50 << 20), "line 1 is longer than"),

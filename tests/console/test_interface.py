@@ -140,6 +140,7 @@ AT_SERVICE = {
 NO_JSON = {
     ("GET", "/campaigns/{name}/progress"),
     ("GET", "/campaigns/{name}/export"),
+    ("GET", "/jobs/{reference}"),
     ("GET", "/suppressions/export"),
 }  # tests of their own below
 

@@ -254,12 +254,12 @@ async def test_one_job_for_each_key_and_its_result_is_kept() -> None:
         return "/there"
 
     several = jobs.Jobs()
-    await several.run("a", work, 0.0)
-    await several.run("a", work, 0.0)
-    assert several.running("a") is not None and several.result("a") == ""
+    job = several.begin("a", work)
+    assert not await job.wait(0.0)
+    assert several.begin("a", work) is job and several.running("a") is job
     go_on.set()
-    await several.run("a", work, 60.0)
-    assert (runs, several.running("a"), several.result("a")) == (["begun"], None, "/there")
+    assert await job.wait(60.0)
+    assert (runs, several.running("a"), several.find("a"), job.value) == (["begun"], None, job, "/there")
 
 
 async def test_a_cell_cannot_send_the_list_itself(sender: Caller, pool: Pool) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from yarl import URL
 
 from campaigns.audience.opening import open_table
 from campaigns.console import result_readings
@@ -114,9 +115,11 @@ async def test_a_running_campaign_offers_what_may_change(manager: Caller, pool: 
     await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n")
     await manager.post(f"{PREFIX}/campaigns/autumn/start")
     fields = set(
-        re.findall(r'(?:input|select) name="(\w+)"', (await manager.get("/campaigns/autumn/edit")).text)
+        re.findall(r'(?:input|select)[^>]* name="(\w+)"', (await manager.get("/campaigns/autumn/edit")).text)
     )
     assert fields == {
+        "clock",
+        "csrf",
         "expires_at",
         "window",
         "time_zone",
@@ -141,12 +144,14 @@ async def test_a_campaign_is_cloned_for_people_in_one_state_and_deleted(manager:
 
 async def test_another_list_begins_with_the_options_of_a_campaign(manager: Caller, tmp_path: Path) -> None:
     await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n", window="09:00-20:00", default=["name=you"])
+    refused = aiohttp.FormData()
+    refused.add_field("audience", b"\x89PNG\r\n", filename="cat.csv")
+    form = (await manager.post("/new?like=autumn", data=refused)).text
+    assert 'action="/new?like=autumn"' in form  # the next try still begins with the options
     data = aiohttp.FormData()
     data.add_field("audience", f"phone,name,order\n+{PHONE + 41},Bo,A2\n", filename="others.csv")
     reply = await manager.post("/new?like=autumn", data=data)
-    stored = find_upload(
-        console_settings(Settings(home=tmp_path)), reply.headers["Location"].rpartition("/")[2]
-    )
+    stored = find_upload(console_settings(Settings(home=tmp_path)), URL(reply.headers["Location"]).name)
     assert stored is not None
     assert read_choices(stored) == {
         "template": "order",
@@ -214,6 +219,20 @@ async def test_an_export_has_every_form_and_only_whom_the_filter_admits(
         at = table.header.index("phone")
         phones = [row[at] for batch in table.batches() for row in batch.rows]
     assert phones == [str(PHONE), str(PHONE + 1)]
+
+
+async def test_exports_are_audited(callers: dict[Role, Caller], pool: Pool) -> None:
+    reader = callers[Role.LOOK]
+    assert (await reader.get(f"{SPRING}/export?format=jsonl&state=failed&state=read")).status == 200
+    assert (await reader.get("/suppression/export")).status == 200
+    noted = await pool.fetch(
+        "SELECT actor, action, campaign_id, detail FROM audit WHERE action LIKE '%export'"
+    )
+    campaign_id = await pool.fetchval("SELECT campaign_id FROM campaigns WHERE name = 'spring'")
+    assert [tuple(row) for row in noted] == [
+        ("token of-look", "export", campaign_id, {"format": "jsonl", "state": "failed, read"}),
+        ("token of-look", "suppression-export", None, {}),
+    ]
 
 
 async def test_all_who_match_are_suppressed(manager: Caller, pool: Pool) -> None:

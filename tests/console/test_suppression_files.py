@@ -46,6 +46,8 @@ async def test_a_file_is_read_and_its_bad_rows_are_listed(pool: Pool, here: Brow
     assert await phones(pool) == [PHONE, PHONE + 1]
     (noted,) = await pool.fetch("SELECT actor, detail FROM audit WHERE action = 'suppress'")
     assert noted["detail"] == {"source": "import", "phones": 2}
+    (kept,) = (tmp_path / "uploads").iterdir()
+    assert not list(kept.glob("audience*"))  # the phones are on the list, and nowhere else
 
 
 async def test_an_import_that_cannot_be_says_why_and_can_be_repeated(pool: Pool, here: Browser) -> None:

@@ -21,6 +21,7 @@ FILLED: Mapping[str, tuple[str, ...]] = {
     "/people/{phone}": ("/people/5511960000000",),
     "/users/{name}": ("/users/ana",),
     "/tokens/{name}": ("/tokens/reports",),
+    "/work/{reference}": (),  # of what somebody began: tests/console/test_long_work.py
     "/erased/{pseudonym}": (),  # of a person whom somebody erased: tests/console/test_erasing.py
 }
 

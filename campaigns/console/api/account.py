@@ -31,7 +31,7 @@ from campaigns.console.forms import next_part, part_text
 from campaigns.console.imports import import_upload
 from campaigns.console.uploads import discard, store_upload
 from campaigns.life.forget import forget_person
-from campaigns.results.audit_pages import audit_page
+from campaigns.results.audit_pages import audit_page, note_audit
 from campaigns.results.person import read_spellings
 from campaigns.results.phone_history import phone_history
 from campaigns.suppression import (
@@ -136,6 +136,7 @@ async def unsuppress(request: web.Request) -> web.Response:
 
 async def export_suppressions(request: web.Request) -> web.StreamResponse:
     """The whole list as CSV, page by page."""
+    await note_audit(console_of(request).pool, caller_of(request).name, "suppression-export")
     response = web.StreamResponse(
         headers={
             "Content-Type": "text/csv; charset=utf-8",

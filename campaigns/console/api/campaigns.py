@@ -160,6 +160,7 @@ async def test_send(request: web.Request) -> web.Response:
                 console.database_url,
                 chosen,
                 asked.phones,
+                asked.region,
                 disk=console.settings.disk(),
                 open_uploads=uploads_with(console.settings),
                 actor=caller_of(request).name,

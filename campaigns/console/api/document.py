@@ -13,6 +13,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from campaigns.console.api.operations import OPERATIONS, PREFIX, Operation
 from campaigns.console.api.replying import KEY_CHARACTERS_MAX, KEY_HEADER
+from campaigns.console.api.steering_shapes import Job
 from campaigns.console.problems import CODES, CONTENT_TYPE
 
 Schema = dict[str, Any]
@@ -77,6 +78,12 @@ def _describe(operation: Operation, schemas: dict[str, Schema]) -> Schema:
             },
         },
     }
+    if operation.takes_long:
+        found["responses"]["202"] = {
+            "description": "It goes on: `Location` says how far it is",
+            "headers": {"Location": {"schema": TEXT}},
+            "content": {operation.media_type: {"schema": _schema(Job, schemas, "serialization")}},
+        }
     if operation.request is not None:
         body = _schema(operation.request, schemas, "validation")
         found["requestBody"] = {"required": True, "content": {operation.request_type: {"schema": body}}}

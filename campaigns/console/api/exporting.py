@@ -12,7 +12,8 @@ from aiohttp import web
 from campaigns.console.api.campaigns import named_campaign
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.steering_shapes import ExportQuery
-from campaigns.console.context import console_of
+from campaigns.console.context import caller_of, console_of
+from campaigns.results.audit_pages import note_audit
 from campaigns.results.export import export_columns, export_values, require_kept
 from campaigns.results.export_files import ExportForm, writer_of
 
@@ -33,6 +34,9 @@ async def export(request: web.Request) -> web.StreamResponse:
     pool, form = console_of(request).pool, asked.format
     await require_kept(pool, campaign.campaign_id, campaign.name)
     columns = await export_columns(pool, campaign.campaign_id)
+    filters = asked.model_dump(mode="json", exclude_defaults=True, exclude={"format"})
+    said = {name: ", ".join(map(str, values)) for name, values in filters.items()}
+    await note_audit(pool, caller_of(request).name, "export", campaign.campaign_id, format=form.value, **said)
     response = web.StreamResponse(
         headers={
             "Content-Type": MEDIA_TYPES[form],

@@ -48,7 +48,7 @@ JSON, CSV, EVENTS = "application/json", "text/csv", "text/event-stream"
 @dataclass(frozen=True, slots=True)
 class Operation:
     """`reply`: a class that describes it; None: any text of the media type. `key`: whether it takes an
-    Idempotency-Key, and needs one.
+    Idempotency-Key, and needs one. `takes_long`: it may be answered with 202 and the address of its job.
     """
 
     method: str
@@ -64,6 +64,7 @@ class Operation:
     request_type: str = JSON
     takes_key: bool = False
     needs_key: bool = False
+    takes_long: bool = False
     allowance: Allowance | None = None
 
     @property
@@ -150,14 +151,16 @@ OPERATIONS = (
     Operation(
         "POST", f"{CAMPAIGN}/retries", SEND, "Plan a campaign of those whom it did not reach",
         steering.retry, steering_shapes.Planned, request=steering_shapes.RetryRequest, takes_key=True,
+        takes_long=True,
     ),
     Operation(
         "POST", f"{CAMPAIGN}/clones", SEND, "Create a draft with its options", steering.clone,
         steering_shapes.Planned, request=steering_shapes.CloneRequest, takes_key=True,
+        takes_long=True,
     ),
     Operation(
         "PATCH", CAMPAIGN, SEND, "Change its options", steering.edit, steering_shapes.Planned,
-        request=steering_shapes.EditRequest,
+        request=steering_shapes.EditRequest, takes_long=True,
     ),
     Operation("DELETE", CAMPAIGN, SEND, "Delete a draft", steering.delete, steering_shapes.Deleted),
     Operation(
@@ -171,6 +174,11 @@ OPERATIONS = (
     Operation(
         "POST", f"{CAMPAIGN}/suppressions", SEND, "Suppress its recipients by a filter", steering.suppress,
         shapes.SuppressionChange, request=steering_shapes.SuppressMatching,
+        takes_long=True,
+    ),
+    Operation(
+        "GET", "/jobs/{reference}", SEND, "How far it is, what was answered with 202", steering.show_job,
+        steering_shapes.Job,
     ),
     Operation(
         "GET", f"{CAMPAIGN}/replies", LOOK, "What its recipients answered, the newest first",

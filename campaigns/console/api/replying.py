@@ -11,13 +11,17 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from campaigns.console.context import caller_of, console_of
+from campaigns.console.jobs import Job, Work
 from campaigns.console.problems import Refused
 from campaigns.console.repeats import Repeats
+from campaigns.planning.plan import ProgressCallback
 
 Model = TypeVar("Model", bound=BaseModel)
 
 KEY_HEADER = "Idempotency-Key"
 KEY_CHARACTERS_MAX = 200
+JOBS_PATH = "/api/v1/jobs"
+WAIT_S = 10.0  # most work ends by then; proxies wait for a minute
 
 
 def reply(value: object, status: int = 200) -> web.Response:
@@ -59,3 +63,46 @@ async def once(
     repeats = Repeats(console_of(request).pool, caller_of(request).name, key)
     asked = hashlib.sha256(f"{request.method} {request.path}\n".encode() + content).digest()
     return await repeats.once(asked, work)
+
+
+def reference_of(request: web.Request, content: bytes) -> str:
+    """Names the job of a request. The same request again, while it is worked on, finds the same job."""
+    key = request.headers.get(KEY_HEADER, "")
+    asked = f"{caller_of(request).name}\n{request.method} {request.path_qs}\n{key}\n".encode()
+    return hashlib.sha256(asked + content).hexdigest()[:32]
+
+
+async def worked(
+    request: web.Request, content: bytes, work: Work, *, takes_key: bool = False, costly: bool = True
+) -> web.Response:
+    """The reply of the work if it ends soon; else 202 with the address of its job, which goes on.
+
+    `content`: what the request asks for. `takes_key`: the work is done once for each Idempotency-Key.
+    """
+
+    async def keyed(progress: ProgressCallback) -> dict[str, Any]:
+        return await once(request, content, lambda: work(progress))
+
+    reference = reference_of(request, content)
+    job = console_of(request).jobs.begin(job_key(reference), keyed if takes_key else work, costly=costly)
+    if not await job.wait(WAIT_S):
+        going = reply(job_json(job), 202)
+        going.headers["Location"] = f"{JOBS_PATH}/{reference}"
+        return going
+    return reply(job.value) if job.problem is None else job.problem.response()
+
+
+def job_key(reference: str) -> str:
+    return f"interface/{reference}"
+
+
+def job_json(job: Job) -> dict[str, Any]:
+    """`reply`, `problem`: what the request would have been answered, once the job has ended."""
+    progress = job.progress
+    return {
+        "ended": job.has_ended,
+        "stage": None if progress is None else progress.stage,
+        "rows": 0 if progress is None else progress.rows,
+        "reply": job.value,
+        "problem": None if job.problem is None else job.problem.as_json(),
+    }

@@ -77,7 +77,10 @@ class LimitRequest(_Request):
 
 
 class TestSendRequest(_Request):
+    """`region` null: national numbers are read as those of the campaign's list."""
+
     phones: Annotated[list[str], Field(min_length=1, max_length=20)]
+    region: str | None = None
     row: Annotated[int | None, Field(ge=1, le=2**62)] = None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import web
 
 from campaigns.console.api.campaigns import named_campaign
-from campaigns.console.api.replying import body_of, once, query_of, reply
+from campaigns.console.api.replying import body_of, job_json, job_key, query_of, reply, worked
 from campaigns.console.api.steering_shapes import (
     CloneRequest,
     EditRequest,
@@ -32,6 +32,7 @@ from campaigns.manifest.derived import (
 from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.header_uploads import uploads_with
+from campaigns.planning.plan import ProgressCallback, no_progress
 from campaigns.planning.retry import RetryOptions, plan_retry
 from campaigns.planning.stored import stored_options
 from campaigns.results.audit_pages import note_audit
@@ -39,20 +40,24 @@ from campaigns.results.export import EVERYBODY
 from campaigns.results.matching import suppress_matching
 from campaigns.results.replies import campaign_reply_page, reply_page
 from campaigns.suppression import SuppressionCounts
-from engine.errors import UsageError
+from engine.core.states import CampaignState
+from engine.errors import NotFound, UsageError
 
 
 async def retry(request: web.Request) -> web.Response:
     """A linked campaign of those whom nothing reached. The same again changes nothing."""
     asked, name = await body_of(request, RetryRequest), request.match_info["name"]
 
-    async def work() -> dict[str, Any]:
-        return planned_json(await retry_named(console_of(request), name, asked, caller_of(request).name))
+    async def work(progress: ProgressCallback) -> dict[str, Any]:
+        actor = caller_of(request).name
+        return planned_json(await retry_named(console_of(request), name, asked, actor, progress))
 
-    return reply(await once(request, await request.read(), work))
+    return await worked(request, await request.read(), work, takes_key=True)
 
 
-async def retry_named(console: Console, name: str, asked: RetryRequest, actor: str) -> CreatedCampaign:
+async def retry_named(
+    console: Console, name: str, asked: RetryRequest, actor: str, progress: ProgressCallback = no_progress
+) -> CreatedCampaign:
     with tempfile.TemporaryDirectory() as directory:  # for a list of rejects: their phones were valid once
         given = RetryOptions(
             tuple(asked.code), asked.name, asked.start_at, asked.expires_at, Path(directory, "rejects.csv")
@@ -61,6 +66,7 @@ async def retry_named(console: Console, name: str, asked: RetryRequest, actor: s
             console.database_url,
             name,
             given,
+            progress,
             disk=console.settings.disk(),
             dry_run=asked.dry_run,
             original=await retried(console.pool, name),
@@ -74,18 +80,22 @@ async def clone(request: web.Request) -> web.Response:
     """The same again changes nothing."""
     asked, name = await body_of(request, CloneRequest), request.match_info["name"]
 
-    async def work() -> dict[str, Any]:
-        return planned_json(await clone_named(console_of(request), name, asked, caller_of(request).name))
+    async def work(progress: ProgressCallback) -> dict[str, Any]:
+        actor = caller_of(request).name
+        return planned_json(await clone_named(console_of(request), name, asked, actor, progress))
 
-    return reply(await once(request, await request.read(), work))
+    return await worked(request, await request.read(), work, takes_key=True)
 
 
-async def clone_named(console: Console, name: str, asked: CloneRequest, actor: str) -> CreatedCampaign:
+async def clone_named(
+    console: Console, name: str, asked: CloneRequest, actor: str, progress: ProgressCallback = no_progress
+) -> CreatedCampaign:
     require_remote(asked.changes)
     spec = await cloned(console.pool, name, asked.name, asked.changes, asked.unset)
     created = await create_campaign(
         console.database_url,
         spec,
+        progress,
         disk=console.settings.disk(),
         dry_run=asked.dry_run,
         open_uploads=uploads_with(console.settings),
@@ -95,11 +105,23 @@ async def clone_named(console: Console, name: str, asked: CloneRequest, actor: s
 
 
 async def edit(request: web.Request) -> web.Response:
-    asked, name = await body_of(request, EditRequest), request.match_info["name"]
-    return reply(planned_json(await edit_named(console_of(request), name, asked, caller_of(request).name)))
+    asked, campaign = await body_of(request, EditRequest), await named_campaign(request)
+
+    async def work(progress: ProgressCallback) -> dict[str, Any]:
+        actor = caller_of(request).name
+        return planned_json(await edit_named(console_of(request), campaign.name, asked, actor, progress))
+
+    return await worked(request, await request.read(), work, costly=may_be_planned_anew(campaign))
 
 
-async def edit_named(console: Console, name: str, asked: EditRequest, actor: str) -> CreatedCampaign:
+def may_be_planned_anew(campaign: Campaign) -> bool:
+    """Else an edit takes no time, and must not wait for the plans of others: it may stop what goes wrong."""
+    return campaign.state is CampaignState.DRAFT
+
+
+async def edit_named(
+    console: Console, name: str, asked: EditRequest, actor: str, progress: ProgressCallback = no_progress
+) -> CreatedCampaign:
     """ChangeRefused, with every difference, if one may not change now."""
     require_remote(asked.changes)
     return await edit_campaign(
@@ -107,6 +129,7 @@ async def edit_named(console: Console, name: str, asked: EditRequest, actor: str
         await stored_options(console.pool, name),
         asked.changes,
         asked.unset,
+        progress,
         change_by=actor,
         disk=console.settings.disk(),
         dry_run=asked.dry_run,
@@ -162,18 +185,27 @@ def doubts_json(settled: Settled) -> dict[str, Any]:
 async def suppress(request: web.Request) -> web.Response:
     """Everybody who matches, whatever their number: to finish an interrupted request, repeat it."""
     campaign, asked = await named_campaign(request), await body_of(request, SuppressMatching)
-    counts = await suppress_named(console_of(request), campaign, asked, caller_of(request).name)
-    return reply({"changed": counts.changed, "unchanged": counts.unchanged})
+
+    async def work(progress: ProgressCallback) -> dict[str, Any]:
+        actor = caller_of(request).name
+        counts = await suppress_named(console_of(request), campaign, asked, actor, progress)
+        return {"changed": counts.changed, "unchanged": counts.unchanged}
+
+    return await worked(request, await request.read(), work)
 
 
 async def suppress_named(
-    console: Console, campaign: Campaign, asked: SuppressMatching, actor: str
+    console: Console,
+    campaign: Campaign,
+    asked: SuppressMatching,
+    actor: str,
+    progress: ProgressCallback = no_progress,
 ) -> SuppressionCounts:
     """UsageError if the filter admits everybody because it is empty."""
     if asked.wanted == EVERYBODY:
         raise UsageError("it is not said whom to suppress", remedy="name a state, or every state")
     return await suppress_matching(
-        console.pool, campaign.campaign_id, asked.wanted, asked.reason, actor=actor
+        console.pool, campaign.campaign_id, asked.wanted, asked.reason, progress, actor=actor
     )
 
 
@@ -188,3 +220,11 @@ async def campaign_replies(request: web.Request) -> web.Response:
 async def replies(request: web.Request) -> web.Response:
     asked = query_of(request, RepliesQuery)
     return reply(await reply_page(console_of(request).pool, before=asked.before, limit=asked.limit))
+
+
+async def show_job(request: web.Request) -> web.Response:
+    """What a request began that was answered with 202."""
+    job = console_of(request).jobs.find(job_key(request.match_info["reference"]))
+    if job is None:
+        raise NotFound("this work is not known any more", remedy="campaigns and the audit show what it did")
+    return reply(job_json(job))

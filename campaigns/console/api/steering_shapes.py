@@ -119,6 +119,18 @@ class Planned(TypedDict):
     changes: list[OptionChange]
 
 
+class Job(TypedDict):
+    """Work that goes on after a reply of 202. Once it has `ended`, `reply` or `problem` is what the request
+    would have been answered.
+    """
+
+    ended: bool
+    stage: str | None
+    rows: int
+    reply: dict[str, Any] | None
+    problem: dict[str, Any] | None
+
+
 class Deleted(TypedDict):
     name: str
     recipients: int

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -12,9 +14,10 @@ from campaigns.console.api.account import plus
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.shapes import AuditQuery, SuppressionsQuery
 from campaigns.console.context import Console, caller_of, console_of
-from campaigns.console.forms import field_of
+from campaigns.console.forms import field_of, lines_of
 from campaigns.console.live import SharedReadings
 from campaigns.console.pages.rendering import page, redirect, render, texts_for
+from campaigns.console.problems import Problem, problem_of
 from campaigns.console.roles import Role
 from campaigns.console.streams import stream_events
 from campaigns.results.audit_pages import audit_page
@@ -22,10 +25,26 @@ from campaigns.suppression import add_suppressions, remove_suppressions, suppres
 from engine.errors import UsageError
 
 NUMBERS: web.AppKey[SharedReadings[list[BusinessNumber]]] = web.AppKey("numbers", SharedReadings)
+NOTHING_TYPED = {"phones": "", "region": "", "reason": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class WrongLimit:
+    """A limit that was refused."""
+
+    number: str
+    text: str
+    problem: Problem
 
 
 async def show_numbers(request: web.Request) -> web.Response:
-    return page(request, "numbers.html.j2", **await _standing(request), stream="/live/numbers")
+    return await _numbers(request)
+
+
+async def _numbers(request: web.Request, wrong: WrongLimit | None = None) -> web.Response:
+    status = 200 if wrong is None else wrong.problem.status
+    values = await _standing(request)
+    return page(request, "numbers.html.j2", status, **values, stream="/live/numbers", wrong=wrong)
 
 
 async def stream_numbers(request: web.Request) -> web.StreamResponse:
@@ -67,8 +86,12 @@ async def resume(request: web.Request) -> web.Response:
 
 
 async def limit(request: web.Request) -> web.Response:
+    """If it is refused, the page has the limit as it was typed."""
     text, number = await field_of(request, "limit_per_s"), request.match_info["number"]
-    await set_limit(console_of(request).pool, number, read_limit(text), actor=caller_of(request).name)
+    try:
+        await set_limit(console_of(request).pool, number, read_limit(text), actor=caller_of(request).name)
+    except UsageError as error:
+        return await _numbers(request, WrongLimit(number, text, problem_of(error)))
     return redirect("/numbers")
 
 
@@ -81,19 +104,30 @@ def read_limit(text: str) -> float | None:
 
 
 async def show_suppression(request: web.Request) -> web.Response:
-    asked = query_of(request, SuppressionsQuery)
+    return await _suppression(request, query_of(request, SuppressionsQuery))
+
+
+async def _suppression(
+    request: web.Request,
+    asked: SuppressionsQuery,
+    problem: Problem | None = None,
+    typed: Mapping[str, str] = NOTHING_TYPED,
+) -> web.Response:
     found = await suppression_page(console_of(request).pool, after=asked.after, limit=asked.limit)
-    return page(request, "suppression.html.j2", found=found, asked=asked)
+    values = {"found": found, "asked": asked, "problem": problem, "typed": typed}
+    return page(request, "suppression.html.j2", 200 if problem is None else problem.status, **values)
 
 
 async def suppress(request: web.Request) -> web.Response:
-    phones = [line.strip() for line in (await field_of(request, "phones")).splitlines() if line.strip()]
-    if not phones:
-        raise UsageError("no phone was given")
-    async with console_of(request).pool.acquire() as connection:
-        await add_suppressions(
-            connection, phones, await field_of(request, "reason"), actor=caller_of(request).name
-        )
+    """If it is refused, the page has the form as it was typed."""
+    typed = {name: await field_of(request, name) for name in NOTHING_TYPED}
+    phones, region = lines_of(typed["phones"]) or [""], typed["region"] or None
+    actor = caller_of(request).name
+    try:
+        async with console_of(request).pool.acquire() as connection:
+            await add_suppressions(connection, phones, typed["reason"], region, actor=actor)
+    except UsageError as error:
+        return await _suppression(request, SuppressionsQuery(), problem_of(error), typed)
     return redirect(_back(request))
 
 

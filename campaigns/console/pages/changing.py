@@ -10,14 +10,16 @@ from aiohttp import web
 
 from campaigns.account.numbers import list_numbers
 from campaigns.console.api.campaigns import named_campaign
-from campaigns.console.api.steering import clone_named, edit_named
+from campaigns.console.api.steering import clone_named, edit_named, may_be_planned_anew
 from campaigns.console.api.steering_shapes import CloneRequest, EditRequest
 from campaigns.console.context import caller_of, console_of
 from campaigns.console.forms import field_of
+from campaigns.console.local_times import clock_of, local_of, moment_of
 from campaigns.console.pages.rendering import campaign_url, page
-from campaigns.console.pages.steering import attempt
+from campaigns.console.pages.work import attempt_long
 from campaigns.life.control import Campaign
 from campaigns.planning.change_rules import CHANGEABLE
+from campaigns.planning.plan import ProgressCallback
 from campaigns.planning.spec import ON_UNKNOWN
 from campaigns.planning.stored import stored_options
 from engine.core.order import Priority
@@ -43,8 +45,8 @@ class Field:
 
 
 FIELDS = (
-    Field("start_at", "2030-01-31T09:00+01:00"),
-    Field("expires_at", "2030-02-01T20:00+01:00"),
+    Field("start_at"),
+    Field("expires_at"),
     Field("window", "09:00-20:00"),
     Field("time_zone", "UTC"),
     Field("days", "mon-fri"),
@@ -61,6 +63,7 @@ FIELDS = (
     Field("on_unknown", choices=ON_UNKNOWN),
 )
 NUMBERS = Field(NUMBER)
+TIMES = ("start_at", "expires_at")
 
 
 async def show_edit(request: web.Request) -> web.Response:
@@ -74,19 +77,31 @@ async def edit(request: web.Request) -> web.Response:
     campaign, stored = values["campaign"], values["given"]
     posted = await request.post()
     sent = {each.key: str(posted.get(each.key, "")).strip() for each in values["fields"]}
+    clock = str(posted.get("clock", "")) or values["clock"]
+    sent |= {key: moment_in(stored.get(key), sent[key], clock) for key in TIMES if key in sent}
     changes, unset = differences(stored, sent)
     picked = [str(number) for number in posted.getall(NUMBER, [])]
     if values["may_change_numbers"] and sorted(picked) != sorted(stored.get(NUMBER, ())):
         changes[NUMBER] = picked
 
-    async def work() -> str:
+    async def work(progress: ProgressCallback) -> str:
         if changes or unset:
             asked = EditRequest(changes=changes, unset=unset)
-            await edit_named(console_of(request), campaign.name, asked, caller_of(request).name)
+            await edit_named(console_of(request), campaign.name, asked, caller_of(request).name, progress)
         return campaign_url(campaign.name)
 
     typed = {**stored, **sent, **({NUMBER: picked} if values["may_change_numbers"] else {})}
-    return await attempt(request, "edit.html.j2", work, **{**values, "given": typed})
+    costly = may_be_planned_anew(campaign)
+    return await attempt_long(
+        request, "edit.html.j2", work, costly=costly, **{**values, "given": typed, "clock": clock}
+    )
+
+
+def moment_in(stored: str | None, typed: str, clock: str) -> str:
+    """The time that was typed on this clock. A stored one that looks the same stays: it may have seconds."""
+    if stored is not None and local_of(stored, clock) == typed:
+        return stored
+    return moment_of(typed, clock)
 
 
 def differences(stored: Mapping[str, Any], sent: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
@@ -107,6 +122,8 @@ async def _edit_values(request: web.Request) -> dict[str, Any]:
     return {
         "campaign": campaign,
         "given": stored.values,
+        "times": TIMES,
+        "clock": clock_of(stored.values.get("time_zone")),
         "fields": [each for each in FIELDS if each.may_change(campaign.state)],
         "may_change_numbers": NUMBERS.may_change(campaign.state),
         "numbers": await list_numbers(pool),
@@ -124,13 +141,15 @@ async def clone(request: web.Request) -> web.Response:
     campaign = await named_campaign(request)
     given = {field: await field_of(request, field) for field in ("new_name", "state")}
 
-    async def work() -> str:
+    async def work(progress: ProgressCallback) -> str:
         people = {"audience_campaign": campaign.name, **({"state": given["state"]} if given["state"] else {})}
         asked = CloneRequest(name=given["new_name"], changes=people)
-        created = await clone_named(console_of(request), campaign.name, asked, caller_of(request).name)
+        created = await clone_named(
+            console_of(request), campaign.name, asked, caller_of(request).name, progress
+        )
         return campaign_url(created.name)
 
-    return await attempt(request, "clone.html.j2", work, **_clone_values(campaign, given))
+    return await attempt_long(request, "clone.html.j2", work, **_clone_values(campaign, given))
 
 
 def _clone_values(campaign: Campaign, given: dict[str, str]) -> dict[str, Any]:

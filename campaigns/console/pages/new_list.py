@@ -12,12 +12,11 @@ from campaigns.audience.opening import sheets_of
 from campaigns.audience.row_check import row_check
 from campaigns.console.choices import drop_corrections, read_choices, write_choices
 from campaigns.console.context import console_of
-from campaigns.console.countries import countries
 from campaigns.console.forms import next_part
 from campaigns.console.list_rules import phone_rules
 from campaigns.console.pages.new_campaign import Step, step_of, upload_of
 from campaigns.console.pages.new_like import choose_like
-from campaigns.console.pages.rendering import page, path_of, redirect, texts_for
+from campaigns.console.pages.rendering import page, path_of, redirect, with_query
 from campaigns.console.problems import Problem, Refused, problem_of
 from campaigns.console.uploads import Upload, store_upload
 from campaigns.results.campaign_pages import campaign_page
@@ -43,9 +42,9 @@ async def upload(request: web.Request) -> web.Response:
         stored = await store_upload(console_of(request).own, part)
     except (DrumbeatError, Refused) as error:
         return _upload_page(request, problem_of(error))
-    if name := request.query.get("like"):
+    if name := request.query.get("like", ""):
         await choose_like(request, stored, name)
-    return redirect(path_of("new", stored.reference))
+    return redirect(with_query(path_of("new", stored.reference), like=name))
 
 
 async def show_list(request: web.Request) -> web.Response:
@@ -122,7 +121,6 @@ def _list_page(
         step=step,
         sheets=sheets,
         campaigns=list(dict.fromkeys([*chosen, *offered])),
-        countries=countries(texts_for(request).code),
         as_mobile=AS_MOBILE,
         columns_max=COLUMNS_MAX,
         problem=problem,
@@ -131,7 +129,8 @@ def _list_page(
 
 def _upload_page(request: web.Request, problem: Problem | None) -> web.Response:
     status, most = 200 if problem is None else problem.status, console_of(request).own.upload_bytes_max
-    return page(request, "new_upload.html.j2", status, problem=problem, bytes_max=most)
+    like = request.query.get("like", "")
+    return page(request, "new_upload.html.j2", status, problem=problem, bytes_max=most, like=like)
 
 
 async def _offered(request: web.Request) -> list[str]:

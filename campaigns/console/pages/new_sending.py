@@ -16,7 +16,7 @@ from campaigns.console.api.create_request import request_of
 from campaigns.console.api.upload_planning import create_from_upload, spec_of
 from campaigns.console.choices import CHOICES_FILE, read_choices, write_choices
 from campaigns.console.context import Console, caller_of, console_of
-from campaigns.console.jobs import Job
+from campaigns.console.local_times import time_zones
 from campaigns.console.pages.new_campaign import upload_of
 from campaigns.console.pages.rendering import campaign_url, page, path_of, redirect, render, texts_for
 from campaigns.console.pages.sending_choices import (
@@ -25,7 +25,6 @@ from campaigns.console.pages.sending_choices import (
     Wrong,
     field_in,
     sending_part,
-    time_zones,
     wrong_of,
 )
 from campaigns.console.problems import Problem
@@ -49,15 +48,16 @@ class Check:
 
 async def show_sending(request: web.Request) -> web.Response:
     """The form; while the list is checked or stored, how far that is; then where it led to."""
-    jobs, reference = console_of(request).jobs, request.match_info["reference"]
-    if jobs.running(reference) is None and (address := jobs.result(reference)):
-        return redirect(address)
+    reference = request.match_info["reference"]
+    job = console_of(request).jobs.find(_job_key(reference))
+    if job is not None and job.value:
+        return redirect(job.value)
     upload = upload_of(request)
     choices = read_choices(upload)
     for step, key in (("", "phone_column"), ("message", "template")):
         if key not in choices:
             return redirect(path_of("new", reference, *filter(None, (step,))))
-    if (job := jobs.running(reference)) is not None:
+    if job is not None and not job.has_ended:
         part = render("new_sending_live.html.j2", texts_for(request), job=job)
         return page(request, "new_sending_wait.html.j2", upload=upload, choices=choices, part=part)
     return await _form(request, upload, _last_check(upload))
@@ -68,7 +68,7 @@ async def stream_sending(request: web.Request) -> web.StreamResponse:
     texts, reference = texts_for(request), request.match_info["reference"]
 
     async def read() -> str:
-        job: Job | None = console_of(request).jobs.running(reference)
+        job = console_of(request).jobs.running(_job_key(reference))
         return render("new_sending_live.html.j2", texts, job=job)
 
     return await stream_events(request, "view", read)
@@ -90,9 +90,13 @@ async def create(request: web.Request) -> web.Response:
     async def work(progress: ProgressCallback) -> str:
         return await _worked(console, upload, progress, actor=actor, dry_run="check" in fields)
 
-    await console.jobs.run(upload.reference, work, WAIT_S)
-    address = console.jobs.result(upload.reference)
-    return redirect(address or path_of("new", upload.reference, "sending"))
+    job = console.jobs.begin(_job_key(upload.reference), work)
+    await job.wait(WAIT_S)
+    return redirect(job.value or path_of("new", upload.reference, "sending"))
+
+
+def _job_key(reference: str) -> str:
+    return f"new/{reference}"
 
 
 async def _worked(

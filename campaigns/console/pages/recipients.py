@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from aiohttp import web
 
 from campaigns.console.api.account import plus
@@ -9,16 +11,26 @@ from campaigns.console.api.campaigns import named_campaign
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.shapes import RecipientQuery, RecipientsQuery
 from campaigns.console.context import caller_of, console_of
-from campaigns.console.countries import countries
-from campaigns.console.forms import field_of
-from campaigns.console.pages.rendering import campaign_url, page, path_of, redirect, texts_for
+from campaigns.console.forms import field_of, lines_of
+from campaigns.console.pages.rendering import campaign_url, page, path_of, redirect
+from campaigns.console.problems import Problem, problem_of
+from campaigns.life.control import Campaign
 from campaigns.planning.header_uploads import uploads_with
 from campaigns.preview.recipient import Choice, choose_recipient, read_phone
-from campaigns.preview.test_send import release_tests
+from campaigns.preview.test_send import ReleasedTests, release_tests
 from campaigns.results.phone_history import PhoneHistory, phone_history
 from campaigns.results.recipient_pages import recipient_page
 from engine.core.states import RecipientState
-from engine.errors import UsageError
+from engine.errors import DrumbeatError, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class TypedTest:
+    """What was typed into the form of a test, and why it was refused."""
+
+    phones: str = ""
+    region: str = ""
+    problem: Problem | None = None
 
 
 async def show_recipients(request: web.Request) -> web.Response:
@@ -37,30 +49,47 @@ async def show_recipients(request: web.Request) -> web.Response:
 async def show_message(request: web.Request) -> web.Response:
     """The message as on a phone, with the values of a real row."""
     campaign, asked = await named_campaign(request), query_of(request, RecipientQuery)
-    chosen = await choose_recipient(console_of(request).pool, campaign.name, Choice(asked.row, asked.phone))
-    return page(request, "message.html.j2", campaign=campaign, chosen=chosen, message=chosen.rendered())
+    return await _message(request, campaign, Choice(asked.row, asked.phone), TypedTest())
+
+
+async def _message(request: web.Request, campaign: Campaign, choice: Choice, test: TypedTest) -> web.Response:
+    chosen = await choose_recipient(console_of(request).pool, campaign.name, choice)
+    values = {"campaign": campaign, "chosen": chosen, "message": chosen.rendered(), "test": test}
+    return page(request, "message.html.j2", 200 if test.problem is None else test.problem.status, **values)
 
 
 async def send_test(request: web.Request) -> web.Response:
-    """The message to one's own phones, as campaigns of their own, and then to the first of them."""
-    campaign, console = await named_campaign(request), console_of(request)
-    row = await field_of(request, "row")
+    """The message to one's own phones, as campaigns of their own, and then to the first of them. If it is
+    refused, the page has the form as it was typed.
+    """
+    campaign, row = await named_campaign(request), await field_of(request, "row")
     if row and not row.isdecimal():
         raise UsageError(f"row {row!r} is not a number")
-    chosen = await choose_recipient(console.pool, campaign.name, Choice(int(row or 0) or None))
-    phones = [line.strip() for line in (await field_of(request, "phones")).splitlines() if line.strip()]
-    tests = await release_tests(
+    choice = Choice(int(row or 0) or None)
+    phones, region = await field_of(request, "phones"), await field_of(request, "region")
+    is_launch = await field_of(request, "then") == "launch"
+    try:
+        tests = await _release_tests(request, campaign, choice, phones, region)
+    except DrumbeatError as error:
+        typed = TypedTest(phones, region, problem_of(error))
+        return await _message(request, campaign, choice, typed)
+    return redirect(campaign_url(campaign.name, "launch") if is_launch else campaign_url(tests.campaigns[0]))
+
+
+async def _release_tests(
+    request: web.Request, campaign: Campaign, choice: Choice, phones: str, region: str
+) -> ReleasedTests:
+    console = console_of(request)
+    return await release_tests(
         console.pool,
         console.database_url,
-        chosen,
-        phones or [""],
+        await choose_recipient(console.pool, campaign.name, choice),
+        lines_of(phones) or [""],
+        region or None,
         disk=console.settings.disk(),
         open_uploads=uploads_with(console.settings),
         actor=caller_of(request).name,
     )
-    if await field_of(request, "then") == "launch":
-        return redirect(campaign_url(campaign.name, "launch"))
-    return redirect(campaign_url(tests.campaigns[0]))
 
 
 async def find_person(request: web.Request) -> web.Response:
@@ -90,6 +119,5 @@ def _person(
     history: PhoneHistory | None = None,
 ) -> web.Response:
     return page(
-        request, "person.html.j2", status, history=history, typed=typed, region=region, unreadable=unreadable,
-        countries=countries(texts_for(request).code),
-    )  # fmt: skip
+        request, "person.html.j2", status, history=history, typed=typed, region=region, unreadable=unreadable
+    )

@@ -10,7 +10,9 @@ from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from campaigns.console.context import console_of, maybe_caller
+from campaigns.console.countries import countries
 from campaigns.console.language import COOKIE, LANGUAGES, Texts, choose_language, texts_of
+from campaigns.console.local_times import local_of, time_zones
 from campaigns.console.pages.static import static_url
 from campaigns.console.roles import Role
 from campaigns.duration import duration
@@ -29,6 +31,9 @@ def environment() -> Environment:
         "campaign_url": campaign_url,
         "with_query": with_query,
         "path_of": path_of,
+        "countries": countries,
+        "local_of": local_of,
+        "time_zones": time_zones,
         "static_url": static_url,
         "duration": duration,
         "languages": {code: texts_of(code)("language") for code in LANGUAGES},

@@ -26,6 +26,7 @@ from campaigns.console.pages import (
     suppression_import,
     template_deletion,
     templates,
+    work,
 )
 from campaigns.console.request_limits import EXPORTS, SERVICE_CALLS, TEST_SENDS, UPLOADS
 from campaigns.console.roles import Role
@@ -65,6 +66,8 @@ PAGES = (
     Route("POST", "/campaigns/{name}/clone", SEND, changing.clone),
     Route("GET", "/campaigns/{name}/suppress", SEND, steering.ask_suppress),
     Route("POST", "/campaigns/{name}/suppress", SEND, steering.suppress),
+    Route("GET", "/work/{reference}", SEND, work.show_work),
+    Route("GET", "/live/work/{reference}", SEND, work.stream_work),
     Route("GET", "/replies", LOOK, replies.show_replies),
     Route("GET", "/campaigns/{name}/message", LOOK, recipients.show_message),
     Route("GET", "/campaigns/{name}/export", LOOK, exporting.export, EXPORTS),

@@ -8,13 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from functools import cache
 from typing import Any
-from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import ValidationError
 
+from campaigns.console.local_times import UTC, local_of, moment_of, time_zones
 from campaigns.console.problems import Problem, problem_of
 from campaigns.planning.schedule import RECIPIENT
 
@@ -34,7 +32,6 @@ TEXTS = (
 )
 USUAL = {"priority": "normal", "on_unknown": "hold"}
 MARKS = ("canary_approve", "strict")
-UTC = "UTC"
 OF_THE_MESSAGE = frozenset(
     {"template", "language", "language_column", "strict_language", "param", "variant", "experiment"}
 )
@@ -56,25 +53,14 @@ def sending_part(fields: Any) -> dict[str, Any]:
         **{name: True if name in fields else None for name in MARKS},
         "number": [str(number) for number in fields.getall("number", [])],
         "clock": clock,
-        "start_at": _moment(text("start_at"), clock),
-        "expires_at": _moment(text("expires_at"), clock),
+        "start_at": moment_of(text("start_at") or "", clock) or None,
+        "expires_at": moment_of(text("expires_at") or "", clock) or None,
         "window": _span(text("window_from"), text("window_until")),
         "quiet_hours": _span(text("quiet_from"), text("quiet_until")),
         "days": ",".join(days) if 0 < len(days) < len(DAYS) else None,
         "time_zone": RECIPIENT if fields.get("hours_of") == RECIPIENT else clock,
         "cap": _cap(text("cap_messages"), text("cap_days")),
     }
-
-
-def _moment(text: str | None, clock: str) -> str | None:
-    """A local time with the offset that its zone has then."""
-    try:
-        moment = None if text is None else datetime.fromisoformat(text)
-        if moment is None or moment.tzinfo is not None:
-            return text
-        return moment.replace(tzinfo=ZoneInfo(clock)).isoformat()
-    except (ValueError, KeyError, OSError):
-        return text
 
 
 def _span(begin: str | None, end: str | None) -> str | None:
@@ -107,11 +93,7 @@ class SendingFields:
 
     def local(self, name: str) -> str:
         """A time on the chosen clock, as a field of the browser takes it."""
-        try:
-            moment = datetime.fromisoformat(self.text(name))
-            return f"{moment.astimezone(ZoneInfo(self.clock or UTC)):%Y-%m-%dT%H:%M}"
-        except (ValueError, KeyError, OSError, OverflowError):
-            return self.text(name)
+        return local_of(self.text(name), self.clock)
 
     def begin(self, name: str) -> str:
         return self.text(name).partition("-")[0]
@@ -178,12 +160,3 @@ def field_in(what: str) -> str:
     if (found := _OPTION.search(what)) is not None:
         return found[1].replace("-", "_")
     return "number" if "number" in what.split(",")[0] and "phone number ID" in what else ""
-
-
-@cache
-def time_zones() -> list[str]:
-    """Those that people choose among: places, and UTC."""
-    return [
-        UTC,
-        *sorted(zone for zone in available_timezones() if "/" in zone and not zone.startswith("Etc/")),
-    ]

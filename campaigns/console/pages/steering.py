@@ -14,13 +14,17 @@ from campaigns.console.api.steering import delete_named, retry_named, settle_nam
 from campaigns.console.api.steering_shapes import Matching, RetryRequest, SettleRequest, SuppressMatching
 from campaigns.console.context import caller_of, console_of
 from campaigns.console.forms import field_of
+from campaigns.console.local_times import clock_of, moment_of
 from campaigns.console.pages.rendering import campaign_url, page, redirect
+from campaigns.console.pages.work import attempt_long
 from campaigns.console.problems import problem_of
+from campaigns.planning.plan import ProgressCallback
 from campaigns.planning.retry import retry_name
+from campaigns.planning.stored import stored_values
 from campaigns.results.status import CampaignStatus
 from engine.core.states import RecipientState
 
-RETRY_FIELDS = ("code", "new_name", "start_at", "expires_at")
+RETRY_FIELDS = ("code", "new_name", "start_at", "expires_at", "clock")
 
 
 async def attempt(
@@ -52,24 +56,26 @@ async def plan_retry(request: web.Request) -> web.Response:
     name = request.match_info["name"]
     given = {field: await field_of(request, field) for field in RETRY_FIELDS}
 
-    async def work() -> str:
+    async def work(progress: ProgressCallback) -> str:
         asked = RetryRequest.model_validate(
             {
                 "name": given["new_name"] or None,
                 "code": given["code"].replace(",", " ").split(),
-                "start_at": given["start_at"] or None,
-                "expires_at": given["expires_at"] or None,
+                "start_at": moment_of(given["start_at"], given["clock"]) or None,
+                "expires_at": moment_of(given["expires_at"], given["clock"]) or None,
             }
         )
-        created = await retry_named(console_of(request), name, asked, caller_of(request).name)
+        created = await retry_named(console_of(request), name, asked, caller_of(request).name, progress)
         return campaign_url(created.name)
 
-    return await attempt(request, "retry.html.j2", work, **await _retry_values(request, given))
+    return await attempt_long(request, "retry.html.j2", work, **await _retry_values(request, given))
 
 
 async def _retry_values(request: web.Request, given: dict[str, str]) -> dict[str, Any]:
     campaign, status = await named_campaign(request), await status_of(request)
     failed = status.counts[RecipientState.FAILED]
+    stored = await stored_values(console_of(request).pool, campaign.campaign_id)
+    given = {**given, "clock": given["clock"] or clock_of(stored.get("time_zone"))}
     return {"campaign": campaign, "failed": failed, "given": given, "next_name": retry_name(campaign.name)}
 
 
@@ -127,12 +133,12 @@ async def suppress(request: web.Request) -> web.Response:
     values, reason = await _suppress_values(request), await field_of(request, "reason")
     campaign, asked = values["campaign"], values["asked"]
 
-    async def work() -> str:
+    async def work(progress: ProgressCallback) -> str:
         wanted = _with(SuppressMatching, asked, reason=reason)
-        await suppress_named(console_of(request), campaign, wanted, caller_of(request).name)
+        await suppress_named(console_of(request), campaign, wanted, caller_of(request).name, progress)
         return campaign_url(campaign.name, "recipients")
 
-    return await attempt(request, "suppress_matching.html.j2", work, **values)
+    return await attempt_long(request, "suppress_matching.html.j2", work, **values)
 
 
 def _with(model: type[SuppressMatching], asked: BaseModel, **more: Any) -> SuppressMatching:

@@ -11,11 +11,14 @@ from campaigns.audience.glimpse import glimpse, guess_phone_column
 from campaigns.console.api.upload_planning import first_rejects
 from campaigns.console.context import caller_of, console_of
 from campaigns.console.forms import field_of, next_part
-from campaigns.console.imports import Import
+from campaigns.console.imports import import_upload
+from campaigns.console.jobs import Job
 from campaigns.console.pages.rendering import page, path_of, redirect, render, texts_for
 from campaigns.console.problems import Refused
 from campaigns.console.streams import stream_events
 from campaigns.console.uploads import Upload, find_upload, store_upload
+from campaigns.planning.plan import ProgressCallback
+from campaigns.suppression import SuppressionCounts
 from engine.errors import NotFound
 
 
@@ -33,7 +36,7 @@ async def upload(request: web.Request) -> web.Response:
 
 def _upload_of(request: web.Request) -> Upload:
     found = find_upload(console_of(request).own, request.match_info["reference"])
-    if found is None:
+    if found is None or not (found.path.exists() or console_of(request).jobs.find(_job_key(found))):
         raise NotFound("the uploaded file is not kept any more", remedy="upload it again")
     return found
 
@@ -41,7 +44,7 @@ def _upload_of(request: web.Request) -> Upload:
 async def show(request: web.Request) -> web.Response:
     """What to read of the file; or how far its import is, and how it ended."""
     stored = _upload_of(request)
-    running = console_of(request).imports.find(stored)
+    running = console_of(request).jobs.find(_job_key(stored))
     if running is not None and running.problem is None:
         stream = "" if running.has_ended else f"/live{_path(stored)}"
         live = _values(stored, running)
@@ -60,27 +63,38 @@ async def show(request: web.Request) -> web.Response:
     )
 
 
-def _values(stored: Upload, running: Import) -> dict[str, Any]:
-    listed = first_rejects(stored.rejects) if running.counts and running.counts.rejected else []
+def _job_key(stored: Upload) -> str:
+    return f"import/{stored.reference}"
+
+
+def _values(stored: Upload, running: Job) -> dict[str, Any]:
+    listed = first_rejects(stored.rejects) if running.value and running.value.rejected else []
     return {"running": running, "rejects": listed, "address": _path(stored)}
 
 
 async def begin(request: web.Request) -> web.Response:
-    stored, console = _upload_of(request), console_of(request)
-    console.imports.begin(
-        console.pool,
-        stored,
-        reason=await field_of(request, "reason"),
-        phone_column=await field_of(request, "phone_column"),
-        region=await field_of(request, "region") or None,
-        actor=caller_of(request).name,
-    )
+    stored, console, actor = _upload_of(request), console_of(request), caller_of(request).name
+    reason, phone_column, region = [
+        await field_of(request, name) for name in ("reason", "phone_column", "region")
+    ]
+
+    async def work(progress: ProgressCallback) -> SuppressionCounts:
+        counts = await import_upload(
+            console.pool, stored, reason=reason, phone_column=phone_column, region=region or None,
+            actor=actor, progress=progress,
+        )  # fmt: skip
+        stored.path.unlink()  # its phones are on the list now
+        return counts
+
+    known = console.jobs.find(_job_key(stored))
+    if known is None or known.problem is not None:
+        console.jobs.begin(_job_key(stored), work)
     return redirect(_path(stored))
 
 
 async def stream(request: web.Request) -> web.StreamResponse:
     stored, texts = _upload_of(request), texts_for(request)
-    running = console_of(request).imports.find(stored)
+    running = console_of(request).jobs.find(_job_key(stored))
     if running is None:
         raise NotFound("this import is not known any more", remedy="begin it again")
 

@@ -1,0 +1,62 @@
+"""Work that may take longer than a request. Its page shows how far it is; then where it led, or its form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+
+from campaigns.console.access import CSRF_FIELD
+from campaigns.console.api.replying import reference_of
+from campaigns.console.context import console_of
+from campaigns.console.jobs import Work
+from campaigns.console.pages.rendering import page, path_of, redirect, render, texts_for
+from campaigns.console.streams import stream_events
+from engine.errors import NotFound
+
+WAIT_S = 1.5  # most work is done by then, and nobody sees that it takes time
+
+
+async def attempt_long(
+    request: web.Request, template: str, work: Work, *, costly: bool = True, **values: Any
+) -> web.Response:
+    """Go where the work leads, or to its page if that takes a while. `template`, `values`: the form, which is
+    shown again with the reason if the work is refused.
+    """
+    posted = await request.post()
+    fields = sorted((name, str(value)) for name, value in posted.items() if name != CSRF_FIELD)
+    reference = reference_of(request, repr(fields).encode())
+    job = console_of(request).jobs.begin(_key(reference), work, costly=costly, form=(template, values))
+    if not await job.wait(WAIT_S):
+        return redirect(path_of("work", reference))
+    if job.problem is not None:
+        return page(request, template, job.problem.status, problem=job.problem, **values)
+    return redirect(job.value)
+
+
+async def show_work(request: web.Request) -> web.Response:
+    reference = request.match_info["reference"]
+    job = console_of(request).jobs.find(_key(reference))
+    if job is None or job.form is None:
+        raise NotFound("this work is not known any more", remedy="the list of campaigns shows what it did")
+    if not job.has_ended:
+        part = render("new_sending_live.html.j2", texts_for(request), job=job)
+        return page(request, "work.html.j2", part=part, stream=f"/live{path_of('work', reference)}")
+    if job.problem is None:
+        return redirect(job.value)
+    template, values = job.form
+    return page(request, template, job.problem.status, problem=job.problem, **values)
+
+
+async def stream_work(request: web.Request) -> web.StreamResponse:
+    """How far it is; when it has ended, the page loads again."""
+    texts, key = texts_for(request), _key(request.match_info["reference"])
+
+    async def read() -> str:
+        return render("new_sending_live.html.j2", texts, job=console_of(request).jobs.running(key))
+
+    return await stream_events(request, "view", read)
+
+
+def _key(reference: str) -> str:
+    return f"page/{reference}"
