@@ -227,6 +227,10 @@ OPERATIONS = (
         shapes.TemplateList,
     ),
     Operation(
+        "DELETE", "/templates/{name}", SEND, "Delete it at the service", account.remove_template,
+        account_shapes.DeletedTemplate, account_shapes.TemplateToDelete, allowance=SERVICE_CALLS,
+    ),
+    Operation(
         "GET", "/suppressions", LOOK, "The suppression list, by phone", account.suppressions,
         shapes.SuppressionList, shapes.SuppressionsQuery,
     ),
