@@ -14,6 +14,7 @@ from campaigns.console.pages import (
     new_message,
     new_rows,
     new_sending,
+    password,
     people,
     reasons,
     recipients,
@@ -132,6 +133,8 @@ PAGES = (
     Route("GET", "/sign-in", None, signing.show_sign_in),
     Route("POST", "/sign-in", None, signing.enter),
     Route("POST", "/sign-out", LOOK, signing.leave),
+    Route("GET", "/password", LOOK, password.show),
+    Route("POST", "/password", LOOK, password.change),
     Route("POST", "/language", None, signing.choose),
     Route("GET", "/static/{version}/{file}", None, static.serve_static),
 )
