@@ -154,6 +154,25 @@ async def sign_in(pool: Pool, name: str, password: str) -> str | None:
     return secret
 
 
+async def change_password(pool: Pool, name: str, present: str, new: str, *, session: str) -> bool:
+    """Whether the present password is right; then the new one counts, and all sessions of the user but this
+    one end. UsageError if the new one cannot be used.
+    """
+    sql = queries("console_people")
+    checked = _checked_password(new)
+    row = await pool.fetchrow(sql["user"], name)
+    stored = None if row is None else row["password_hash"]
+    if stored is None or not await _verify(stored, present[:PASSWORD_CHARACTERS_MAX]):
+        return False
+    hashed = await _hash(checked)
+    async with pool.acquire() as connection, connection.transaction():
+        if await connection.fetchval(sql["change_password"], name, stored, hashed) is None:
+            return False  # it was changed meanwhile
+        await connection.execute(sql["end_other_sessions"], name, digest(session))
+        await note_audit(connection, name, "password-change")
+    return True
+
+
 async def open_session(pool: Pool, secret: str, *, used: bool) -> Session | None:
     """The session of a cookie; None if it has ended. `used`: by a person, which keeps it open."""
     sql = queries("console_people")

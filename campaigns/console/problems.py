@@ -58,6 +58,7 @@ MESSAGES = {
     "stale_form": "the page is too old; load it again and repeat",
     "sign_in_needed": "sign in, or send a token",
     "sign_in_refused": "the name or the password is wrong",
+    "password_wrong": "the present password is wrong",
     "too_many_attempts": "too many attempts to sign in; wait a while",
     "too_many_requests": "too many requests of this kind; wait as long as Retry-After says",
     "role_too_low": "your role does not allow this",

@@ -8,8 +8,14 @@ from typing import Any
 from aiohttp import web
 
 from campaigns.account.numbers import list_numbers, resume_number, set_limit, sync_numbers
-from campaigns.account.templates import create_template, list_templates, sync_templates, templates_named
-from campaigns.console.api.account_shapes import SuppressionImport, TemplateRequest
+from campaigns.account.templates import (
+    create_template,
+    delete_template,
+    list_templates,
+    sync_templates,
+    templates_named,
+)
+from campaigns.console.api.account_shapes import SuppressionImport, TemplateRequest, TemplateToDelete
 from campaigns.console.api.replying import body_of, once, query_of, reply, worked
 from campaigns.console.api.shapes import (
     AuditQuery,
@@ -96,6 +102,15 @@ async def submit_template(request: web.Request) -> web.Response:
         return {"name": new.name, "language": new.language, **asdict(created)}
 
     return reply(await once(request, await request.read(), work), 201)
+
+
+async def remove_template(request: web.Request) -> web.Response:
+    """In all its languages, or in one."""
+    name, language = request.match_info["name"], query_of(request, TemplateToDelete).language
+    console, actor = console_of(request), caller_of(request).name
+    async with console.account() as (service, waba_id):
+        deleted = await delete_template(console.pool, service, waba_id, name, language, actor=actor)
+    return reply({"name": name, "languages": [each.language for each in deleted]})
 
 
 async def suppressions(request: web.Request) -> web.Response:

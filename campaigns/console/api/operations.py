@@ -26,6 +26,7 @@ from campaigns.console.api.shapes import NoQuery
 from campaigns.console.context import Handler, Route
 from campaigns.console.request_limits import (
     EXPORTS,
+    LIST_CHECKS,
     SERVICE_CALLS,
     TEST_SENDS,
     UPLOADS,
@@ -98,7 +99,7 @@ OPERATIONS = (
     ),
     Operation(
         "POST", f"{LIST}/check", SEND, "Check its rows; waits some seconds", lists.check,
-        list_shapes.CheckedList, request=list_shapes.ListCheckRequest,
+        list_shapes.CheckedList, request=list_shapes.ListCheckRequest, allowance=LIST_CHECKS,
     ),
     Operation(
         "POST", f"{LIST}/corrections", SEND, "Correct rows; the file stays as it is", lists.correct,
@@ -225,6 +226,10 @@ OPERATIONS = (
     Operation(
         "GET", "/templates/{name}", LOOK, "A template in each language", account.template,
         shapes.TemplateList,
+    ),
+    Operation(
+        "DELETE", "/templates/{name}", SEND, "Delete it at the service", account.remove_template,
+        account_shapes.DeletedTemplate, account_shapes.TemplateToDelete, allowance=SERVICE_CALLS,
     ),
     Operation(
         "GET", "/suppressions", LOOK, "The suppression list, by phone", account.suppressions,

@@ -32,7 +32,6 @@ from campaigns.results.campaign_pages import (
     campaigns_that_need_a_person,
 )
 from campaigns.results.funnel import accepted_beyond_people, funnel
-from campaigns.results.missing_reports import reports_missing_since
 from engine.core.states import CampaignEvent, CampaignState, RecipientState, allows
 from engine.errors import NotFound
 
@@ -147,7 +146,7 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
         start_request=await start_request(console.pool, campaign) if console.own.approval else None,
         confirmed=CONFIRMED,
         states=list(RecipientState),
-        missing_since=await reports_missing_since(console.pool, campaign.campaign_id),
+        missing_since=await console.watch.reports_missing_since(campaign.campaign_id),
     )
 
 

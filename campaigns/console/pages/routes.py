@@ -14,6 +14,7 @@ from campaigns.console.pages import (
     new_message,
     new_rows,
     new_sending,
+    password,
     people,
     reasons,
     recipients,
@@ -23,6 +24,7 @@ from campaigns.console.pages import (
     static,
     steering,
     suppression_import,
+    template_deletion,
     templates,
     work,
 )
@@ -105,6 +107,8 @@ PAGES = (
     Route("POST", "/new-template/preview", SEND, templates.preview),
     Route("GET", "/templates/{name}", LOOK, templates.show_template),
     Route("GET", "/live/templates/{name}", LOOK, templates.stream_template),
+    Route("GET", "/templates/{name}/delete", SEND, template_deletion.ask),
+    Route("POST", "/templates/{name}/delete", SEND, template_deletion.delete, SERVICE_CALLS),
     Route("GET", "/suppression", LOOK, account.show_suppression),
     Route("POST", "/suppression", SEND, account.suppress),
     Route("GET", "/suppression/export", LOOK, interface_account.export_suppressions, EXPORTS),
@@ -129,6 +133,8 @@ PAGES = (
     Route("GET", "/sign-in", None, signing.show_sign_in),
     Route("POST", "/sign-in", None, signing.enter),
     Route("POST", "/sign-out", LOOK, signing.leave),
+    Route("GET", "/password", LOOK, password.show),
+    Route("POST", "/password", LOOK, password.change),
     Route("POST", "/language", None, signing.choose),
     Route("GET", "/static/{version}/{file}", None, static.serve_static),
 )

@@ -29,6 +29,13 @@ SELECT EXISTS (SELECT FROM console_users WHERE role = 'manage');
 -- The same password, hashed with newer parameters. A password that was changed meanwhile stays.
 UPDATE console_users SET password_hash = $3 WHERE name = $1 AND password_hash = $2;
 
+-- name: change_password
+-- $2: the hash of the password that was shown to be known.
+UPDATE console_users SET password_hash = $3 WHERE name = $1 AND password_hash = $2 RETURNING name;
+
+-- name: end_other_sessions
+DELETE FROM console_sessions WHERE user_name = $1 AND session_hash != $2;
+
 -- name: remove_user
 DELETE FROM console_users WHERE name = $1 RETURNING name;
 
