@@ -18,7 +18,7 @@ from campaigns.results.export import require_kept
 from campaigns.results.report import Report, campaign_report
 from campaigns.results.results import CampaignResults, campaign_results
 from engine.errors import UsageError
-from engine.process.settings import Settings
+from engine.process.settings import Settings, load_settings
 from engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
@@ -73,7 +73,7 @@ def _write_page(name: str, html: Path, prices: Path | None) -> None:
         table = None if (file := prices or settings.prices) is None else read_prices(file)
         return await campaign_results(pool, await planned_id(pool, name), table)
 
-    text = report_file(with_settings(read), texts_of("en"))
+    text = report_file(with_settings(read), texts_of("en", load_settings().console_zone))
     with opened(html) as file, writing(html):
         file.write(text)
     note(f"page written to {html}")

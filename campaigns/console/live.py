@@ -7,9 +7,11 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Generic, TypeVar
 
 from campaigns.results.campaign_pages import CampaignPage, read_counts, with_counts
+from campaigns.results.missing_reports import MISSING_S, reports_missing_since
 from campaigns.results.rates import RateHistory, read_rates
 from campaigns.results.status import CampaignStatus, campaign_status, measured_per_s
 from engine.core.states import RecipientState
@@ -24,6 +26,7 @@ NUMBERS_DRAWN = 12  # more are only in the table
 RATES_PERIOD_S = 10.0  # samples come no faster
 COUNTS_PERIOD_S = 2.0
 COUNTS_REST = 20  # an open list costs the database at most a twentieth of one connection
+MISSING_PERIOD_S = MISSING_S / 10  # a reading may take 20 ranges
 RATE_S = 5.0  # requests are counted in batches: over this time a rate is steady
 
 
@@ -96,6 +99,7 @@ class CampaignWatch:
         self._samples: OrderedDict[str, deque[Sample]] = OrderedDict()
         self._shared = SharedReadings(self._read)
         self._rates = SharedReadings(self._read_rates, RATES_PERIOD_S)
+        self._missing = SharedReadings(self._read_missing, MISSING_PERIOD_S)
 
     async def status(self, campaign_id: int) -> CampaignStatus:
         """The status with the rate of the last seconds; without a rate at the first look."""
@@ -115,6 +119,14 @@ class CampaignWatch:
 
     async def _read_counts(self, key: str) -> dict[int, dict[RecipientState, int]]:
         return await read_counts(self._pool, [int(each) for each in key.split()])
+
+    async def reports_missing_since(self, campaign_id: int) -> datetime | None:
+        """See `campaigns.results.missing_reports`."""
+        (since,) = await self._missing.get(str(campaign_id))
+        return since
+
+    async def _read_missing(self, key: str) -> tuple[datetime | None]:
+        return (await reports_missing_since(self._pool, int(key)),)
 
     async def _read_rates(self, key: str) -> RateHistory:
         campaign_id, _, numbers = key.partition(" ")

@@ -30,9 +30,9 @@ _STUCK = (ReasonCode.NOBODY_SENDS, ReasonCode.DISK_FULL, ReasonCode.RESULTS_NOT_
 @dataclass(frozen=True, slots=True)
 class ListedCampaign:
     """A campaign of a list. `accepted`: messages that the service accepted. `needs_person`: it does not go on
-    until somebody acts. `test_of`: the campaign that this one of `campaign test-send` tests. `why`: what it
-    waits for, or is slowed by. `delivered` (with those who read it), `read` and `failed`: people; null: not
-    counted for this list.
+    until somebody acts. `test_of`: the campaign that this one of `campaign test-send` tests. `retry_of`: the
+    one whose failed recipients it sends to. `why`: what it waits for, or is slowed by. `delivered` (read
+    or not), `read` and `failed`: people; null: not counted for this list.
     """
 
     campaign_id: int
@@ -52,6 +52,7 @@ class ListedCampaign:
     started_at: datetime | None
     finished_at: datetime | None
     test_of: str | None
+    retry_of: str | None
     needs_person: bool
     why: list[Why]
     delivered: int | None = None

@@ -75,7 +75,7 @@ async def test_a_campaign_from_a_file_to_its_start(page: Page, pool: Pool, tmp_p
     await expect(page.get_by_text("One person gets the message order from Lantern")).to_be_visible()
     await expect(page.locator(".bubble")).to_contain_text("Hello Bo, your order B1")
     await require_accessible(page)
-    await page.get_by_label("Phone numbers with country code").fill(f"+{PHONE + 99}")
+    await page.get_by_label("Phone numbers, one a line").fill(f"+{PHONE + 99}")
     await page.get_by_role("button", name="Send the test").click()
     await expect(page.get_by_role("link", name="autumn/test-1")).to_be_visible()
     await page.get_by_role("button", name="Start now").click()

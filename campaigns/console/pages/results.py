@@ -10,6 +10,7 @@ from pydantic import Field
 from campaigns.console.api.campaigns import named_campaign
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.shapes import NoQuery
+from campaigns.console.attachments import attachment
 from campaigns.console.charts import interval_plots, line_segments, rate_charts, segments
 from campaigns.console.language import Texts, texts_of
 from campaigns.console.live import SharedReadings
@@ -58,13 +59,13 @@ async def stream_results(request: web.Request) -> web.StreamResponse:
     return await stream_events(request, "view", read)
 
 
-def shared_results(readings: ResultReadings, pool: Pool) -> SharedReadings[str]:
+def shared_results(readings: ResultReadings, pool: Pool, zone: str) -> SharedReadings[str]:
     """The live parts by language, property and name: rendered once a second, however many look."""
 
     async def read(key: str) -> str:
         code, by, name = key.split(" ", 2)
         campaign = await find_campaign(pool, name)
-        return await _live_part(readings, campaign, None if by == "-" else By(by), texts_of(code))
+        return await _live_part(readings, campaign, None if by == "-" else By(by), texts_of(code, zone))
 
     return SharedReadings(read)
 
@@ -90,11 +91,13 @@ async def download(request: web.Request) -> web.Response:
     reading = await request.app[READINGS].look(campaign.campaign_id)
     if reading.results is None:
         return redirect(campaign_url(campaign.name, "results"))
-    name = f"report-{campaign.campaign_id}.html"
+    texts = texts_for(request)
     return web.Response(
-        text=report_file(reading.results, texts_for(request)),
+        text=report_file(reading.results, texts),
         content_type="text/html",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        headers={
+            "Content-Disposition": attachment("html", campaign.name, texts("results.title"), zone=texts.zone)
+        },
     )
 
 
