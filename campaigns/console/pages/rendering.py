@@ -39,7 +39,13 @@ def environment() -> Environment:
         "languages": {code: texts_of(code)("language") for code in LANGUAGES},
         "Role": Role,
     }
+    made.filters["sentence"] = sentence
     return made
+
+
+def sentence(text: str) -> str:
+    """An error's text as a sentence of a page."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}"
 
 
 def texts_for(request: web.Request) -> PageTexts:

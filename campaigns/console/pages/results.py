@@ -11,7 +11,7 @@ from campaigns.console.api.campaigns import named_campaign
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.shapes import NoQuery
 from campaigns.console.attachments import attachment
-from campaigns.console.charts import funnel, interval_plots, line_segments, rate_charts, segments
+from campaigns.console.charts import interval_plots, line_segments, rate_charts, segments
 from campaigns.console.language import Texts, texts_of
 from campaigns.console.live import SharedReadings
 from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
@@ -20,6 +20,7 @@ from campaigns.console.result_readings import READINGS, ResultReadings
 from campaigns.console.streams import stream_events
 from campaigns.life.control import Campaign, find_campaign
 from campaigns.results.breakdown import By, percentiles_s
+from campaigns.results.funnel import accepted_beyond_people, funnel
 from campaigns.results.results import CampaignResults
 from campaigns.results.variants import COMPARED, winner
 from engine.core.error_codes import meaning_of, remedy_of
@@ -114,6 +115,7 @@ def result_values(results: CampaignResults) -> dict[str, Any]:
         "status": status,
         "counts": status.counts,
         "funnel": funnel(status.counts, results.accepted),
+        "beyond": accepted_beyond_people(status.counts, results.accepted),
         "segments": segments(status.counts),
         "line_segments": line_segments,
         "charts": rate_charts(results.rates, status.numbers),

@@ -24,6 +24,7 @@ from campaigns.console.pages import (
     static,
     steering,
     suppression_import,
+    template_deletion,
     templates,
     work,
 )
@@ -106,6 +107,8 @@ PAGES = (
     Route("POST", "/new-template/preview", SEND, templates.preview),
     Route("GET", "/templates/{name}", LOOK, templates.show_template),
     Route("GET", "/live/templates/{name}", LOOK, templates.stream_template),
+    Route("GET", "/templates/{name}/delete", SEND, template_deletion.ask),
+    Route("POST", "/templates/{name}/delete", SEND, template_deletion.delete, SERVICE_CALLS),
     Route("GET", "/suppression", LOOK, account.show_suppression),
     Route("POST", "/suppression", SEND, account.suppress),
     Route("GET", "/suppression/export", LOOK, interface_account.export_suppressions, EXPORTS),

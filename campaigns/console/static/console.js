@@ -95,9 +95,11 @@ async function poll() {
   stop();
   try {
     const reply = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
-    if (reply.redirected) { location.reload(); return; } // to sign in
+    if (reply.redirected) { location.reload(); return; } // to sign in, or to what was waited for
     if (!reply.ok) throw new Error(reply.status);
-    show(await reply.text());
+    const html = await reply.text();
+    if (!html.includes("data-stream=")) { location.reload(); return; } // nothing goes on any more
+    show(html);
     say("polling");
     pollMs = POLL_MS;
   } catch {
@@ -150,18 +152,22 @@ for (const form of document.querySelectorAll("[data-typed]")) {
     }, PREVIEW_MS);
   });
 }
-// A form with a preview is kept whenever a field changes, and the preview shows what people will read then.
+// A form with a preview is kept whenever a field changes, and the preview shows what people will read then. One
+// request at a time, so that what was chosen last is kept last.
 for (const form of document.querySelectorAll("[data-preview]")) {
-  let asked = 0;
-  form.addEventListener("change", async () => {
-    const mine = ++asked;
+  let asked = 0, before = Promise.resolve();
+  const keep = async () => {
     const fields = new URLSearchParams([...new FormData(form)].filter(([, value]) => typeof value === "string"));
     fields.set("go", form.dataset.preview);
     try {
       const reply = await fetch(form.action, { method: "POST", body: fields });
       const fresh = new DOMParser().parseFromString(await reply.text(), "text/html").getElementById("preview");
-      if (fresh && mine === asked) document.getElementById("preview").replaceWith(document.adoptNode(fresh));
+      if (fresh) document.getElementById("preview").replaceWith(document.adoptNode(fresh));
     } catch { /* the form can still be sent */ }
+  };
+  form.addEventListener("change", () => {
+    const mine = ++asked;
+    before = before.then(() => mine === asked && keep());
   });
 }
 
