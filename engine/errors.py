@@ -6,14 +6,17 @@ happened, where, and what to do.
 
 
 class DrumbeatError(Exception):
-    """The base class: a problem reported in one line. `exit_code` 1 means an unexpected problem."""
+    """The base class: a problem reported in one line. `exit_code` 1 means an unexpected problem. `key`: the
+    option that it is about, by its key in a manifest, if `what` does not name it.
+    """
 
     exit_code: int = 1
 
-    def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
+    def __init__(self, what: str, *, where: str = "", remedy: str = "", key: str = "") -> None:
         self.what = what
         self.where = where
         self.remedy = remedy
+        self.key = key
         location = f" ({where})" if where else ""
         advice = f": {remedy}" if remedy else ""
         super().__init__(f"{what}{location}{advice}")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from campaigns.audience.opening import AS_IT_IS, ReadOptions, open_table
 from campaigns.audience.reject_file import require_no_reject_list
+from engine.core.language import find_language
 from engine.core.placeholder import Placeholder
 
 SAMPLE_ROWS = 3
@@ -23,6 +24,7 @@ _PHONE_WORDS = (
     "celular",
     "numero",
 )
+_LANGUAGE_WORDS = ("lang", "sprache", "locale", "idioma")
 _PLAIN = re.compile(r"[\W_]+")
 
 
@@ -58,6 +60,19 @@ def guess_phone_column(columns: Sequence[str]) -> str | None:
             if word in name:
                 return column
     return None
+
+
+def guess_language_column(seen: Glimpse, languages: Sequence[str]) -> str | None:
+    """The column whose first values name these languages, better one whose name says so. Empty cells are no
+    sign of either.
+    """
+    found = [
+        column
+        for column, cells in zip(seen.columns, seen.samples, strict=True)
+        if any(cells) and all(find_language(cell, languages) for cell in cells if cell)
+    ]
+    named = [column for column in found if any(word in _plain(column) for word in _LANGUAGE_WORDS)]
+    return next(iter((*named, *found)), None)
 
 
 def guess_params(columns: Sequence[str], placeholders: Sequence[Placeholder], phone: str | None) -> list[str]:

@@ -7,8 +7,10 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Generic, TypeVar
 
+from campaigns.results.missing_reports import MISSING_S, reports_missing_since
 from campaigns.results.rates import RateHistory, read_rates
 from campaigns.results.status import CampaignStatus, campaign_status, measured_per_s
 from engine.store.database import Pool
@@ -20,6 +22,7 @@ KEPT_MAX = 200  # campaigns whose readings are kept; the one that was not looked
 HISTORY = 10  # readings of a campaign, of which a rate is made
 NUMBERS_DRAWN = 12  # more are only in the table
 RATES_PERIOD_S = 10.0  # samples come no faster
+MISSING_PERIOD_S = MISSING_S / 10  # a reading may take 20 ranges
 RATE_S = 5.0  # requests are counted in batches: over this time a rate is steady
 
 
@@ -80,6 +83,7 @@ class CampaignWatch:
         self._samples: OrderedDict[str, deque[Sample]] = OrderedDict()
         self._shared = SharedReadings(self._read)
         self._rates = SharedReadings(self._read_rates, RATES_PERIOD_S)
+        self._missing = SharedReadings(self._read_missing, MISSING_PERIOD_S)
 
     async def status(self, campaign_id: int) -> CampaignStatus:
         """The status with the rate of the last seconds; without a rate at the first look."""
@@ -89,6 +93,14 @@ class CampaignWatch:
         """The rates of the numbers that are drawn, from the beginning of the campaign."""
         shown = [number.phone_number_id for number in status.numbers[:NUMBERS_DRAWN]]
         return await self._rates.get(f"{campaign_id} {','.join(shown)}")
+
+    async def reports_missing_since(self, campaign_id: int) -> datetime | None:
+        """See `campaigns.results.missing_reports`."""
+        (since,) = await self._missing.get(str(campaign_id))
+        return since
+
+    async def _read_missing(self, key: str) -> tuple[datetime | None]:
+        return (await reports_missing_since(self._pool, int(key)),)
 
     async def _read_rates(self, key: str) -> RateHistory:
         campaign_id, _, numbers = key.partition(" ")

@@ -8,7 +8,9 @@ from http import HTTPStatus
 import orjson
 from aiohttp import web
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
+from campaigns.planning.change import NameTaken
 from engine.api.service_error import ServiceError
 from engine.core.states import IllegalTransition
 from engine.errors import (
@@ -31,12 +33,20 @@ _OF_ERRORS: tuple[tuple[type[Exception], int, str], ...] = (
     (NotFound, 404, "not_found"),
     (IllegalTransition, 409, "illegal_transition"),
     (UsageError, 422, "wrong_input"),
+    (NameTaken, 422, "name_taken"),
     (ConfigurationError, 422, "wrong_configuration"),
     (TryLater, 409, "try_later"),
     (Incomplete, 409, "incomplete"),
     (Unreachable, 503, "unreachable"),
     (AuthenticationError, 502, "service_refused"),
 )
+# What the library of the checks calls by its own words.
+_FAULTS = {
+    "missing": "nothing is given",
+    "int_parsing": "this is not a whole number",
+    "float_parsing": "this is not a number",
+    "bool_parsing": "this is neither true nor false",
+}
 # Codes of refusals that are no error of a service, with what a person can do.
 MESSAGES = {
     "not_found": "there is nothing at this address",
@@ -48,6 +58,7 @@ MESSAGES = {
     "stale_form": "the page is too old; load it again and repeat",
     "sign_in_needed": "sign in, or send a token",
     "sign_in_refused": "the name or the password is wrong",
+    "password_wrong": "the present password is wrong",
     "too_many_attempts": "too many attempts to sign in; wait a while",
     "too_many_requests": "too many requests of this kind; wait as long as Retry-After says",
     "role_too_low": "your role does not allow this",
@@ -72,6 +83,11 @@ class Problem:
     where: str = ""
     remedy: str = ""
     wait_s: float | None = None
+
+    @property
+    def is_special(self) -> bool:
+        """Whether `what` says more than the code."""
+        return self.what != MESSAGES.get(self.code)
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -140,7 +156,11 @@ def _of_http(error: web.HTTPException) -> Problem:
     return Problem(error.status, code, MESSAGES[code])
 
 
-def _explain(problem: object) -> str:
-    assert isinstance(problem, dict)
+def _explain(problem: ErrorDetails) -> str:
     place = ".".join(map(str, problem["loc"])) or "the request"
-    return f"{place}: {problem['msg'].removeprefix('Value error, ')}"
+    return f"{place}: {fault_of(problem)}"
+
+
+def fault_of(problem: ErrorDetails) -> str:
+    """What is wrong with a value, in plain words where they are known."""
+    return _FAULTS.get(problem["type"], problem["msg"].removeprefix("Value error, "))

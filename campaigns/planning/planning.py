@@ -284,4 +284,5 @@ async def limits_per_s_of(connection: Connection, numbers: list[str], database: 
         f"unknown phone number ID {', '.join(missing)}{hint}",
         where=database,
         remedy="run `drumbeat numbers sync`",
+        key="number",
     )

@@ -140,17 +140,21 @@ class CampaignSpec:
     def checked_schedule(self) -> Schedule:
         """Check the options that need neither file nor database; UsageError names the one that is wrong."""
         if not self.name.strip() or len(self.name) > NAME_CHARACTERS_MAX or "\x00" in self.name:
-            raise UsageError(f"a campaign's name must have 1 to {NAME_CHARACTERS_MAX} characters")
+            raise UsageError(f"a campaign's name must have 1 to {NAME_CHARACTERS_MAX} characters", key="name")
         if self.name.startswith(BY_EXTERNAL_ID):
             raise UsageError(
                 f"a campaign's name cannot begin with {BY_EXTERNAL_ID}",
                 remedy="that names the campaign with an external id; give the id with --external-id",
+                key="name",
             )
-        for what, text in (("a campaign's name", self.name), ("--external-id", self.external_id or "")):
+        for key, what, text in (
+            ("name", "a campaign's name", self.name),
+            ("external_id", "--external-id", self.external_id or ""),
+        ):
             if not CONTROLS.isdisjoint(text):
-                raise UsageError(f"{what} holds a control character", remedy="remove the character")
+                raise UsageError(f"{what} holds a control character", remedy="remove the character", key=key)
         if not self.numbers:
-            raise UsageError("no number to send with", remedy="name at least one with --number")
+            raise UsageError("no number to send with", remedy="name at least one with --number", key="number")
         if self.on_unknown not in ON_UNKNOWN:
             raise UsageError(
                 f"--on-unknown {self.on_unknown!r} is not a policy", remedy=f"choose {', '.join(ON_UNKNOWN)}"

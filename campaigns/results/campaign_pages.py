@@ -29,8 +29,8 @@ _STUCK = (ReasonCode.NOBODY_SENDS, ReasonCode.DISK_FULL, ReasonCode.RESULTS_NOT_
 @dataclass(frozen=True, slots=True)
 class ListedCampaign:
     """A campaign of a list. `accepted`: messages that the service accepted. `needs_person`: it does not go on
-    until somebody acts. `test_of`: the campaign that this one of `campaign test-send` tests. `why`: what it
-    waits for, or is slowed by.
+    until somebody acts. `test_of`: the campaign that this one of `campaign test-send` tests. `retry_of`: the
+    one whose failed recipients it sends to. `why`: what it waits for, or is slowed by.
     """
 
     campaign_id: int
@@ -50,6 +50,7 @@ class ListedCampaign:
     started_at: datetime | None
     finished_at: datetime | None
     test_of: str | None
+    retry_of: str | None
     needs_person: bool
     why: list[Why]
 

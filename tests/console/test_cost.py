@@ -143,11 +143,12 @@ async def test_whole_readings_take_turns_and_leave_the_rest_of_the_pool(
 async def test_many_who_watch_cost_one_refresh_a_second(
     database_url: str, campaign: str, tmp_path: Path
 ) -> None:
-    """Of a campaign and of the list."""
+    """Of a campaign and of the list. Whether reports are missing is read less often: that may take many rows."""
     asked: Counter[str] = Counter()
     names = {
         queries("progress")["status"]: "status",
         queries("results_pages")["campaigns"]: "list",
+        queries("missing_reports")["missing_since"]: "missing",
     }
 
     async def listen(connection: Connection) -> None:
@@ -166,6 +167,7 @@ async def test_many_who_watch_cost_one_refresh_a_second(
                 await asyncio.sleep(0.01)
         periods = (time.monotonic() - began_s) / PERIOD_S
         assert max(asked["status"], asked["list"]) <= periods + 2
+        assert asked["missing"] <= 1
 
 
 @asynccontextmanager

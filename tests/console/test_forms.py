@@ -26,6 +26,13 @@ async def here(url: str) -> Browser:
         ("/campaigns/spring/test", {"phones": "rubbish", "region": "BR", "row": "2"}, 422),
         (f"/numbers/{NUMBER}/limit", {"limit_per_s": "eighty"}, 422),
         (f"/numbers/{NUMBER}/limit", {"limit_per_s": "-3"}, 422),
+        (
+            "/campaigns/spring/retry",
+            {"code": "abc", "new_name": "again", "start_at": "2099-07-01T09:00"},
+            422,
+        ),
+        ("/campaigns/spring/clone", {"new_name": "spring", "state": "failed"}, 422),
+        ("/campaigns/spring/suppress?state=failed", {"reason": "x" * 300}, 422),
     ],
 )
 async def test_what_was_typed_stays_in_the_form(
@@ -36,7 +43,23 @@ async def test_what_was_typed_stays_in_the_form(
     assert reply.status == status and 'role="alert"' in page
     for name, value in fields.items():
         shown = f">{value}</textarea>" if name == "phones" else f'value="{value}"'
-        assert shown + (" selected" if name == "region" and value else "") in page, name
+        assert shown + (" selected" if name in ("region", "state") and value else "") in page, name
+
+
+async def test_a_refused_edit_keeps_every_field(here: Browser) -> None:
+    assert (await here.send("/campaigns/spring/clone", {"new_name": "autumn", "state": ""})).status == 303
+    fields = {
+        "start_at": "2099-07-01T09:00",
+        "expires_at": "2000-01-01T00:00",
+        "quiet_hours": "late",
+        "canary": "3",
+    }
+    reply = await here.send("/campaigns/autumn/edit", {**fields, "clock": "Asia/Tokyo", "priority": "high"})
+    page = unescape(reply.text)
+    assert reply.status == 422 and 'role="alert"' in page
+    assert "<option selected>Asia/Tokyo" in page and '<option value="high" selected' in page
+    for name, value in fields.items():
+        assert f'name="{name}"' in page and f'value="{value}"' in page, name
 
 
 async def test_a_phone_is_suppressed_as_it_is_written_at_home(here: Browser, pool: Pool) -> None:

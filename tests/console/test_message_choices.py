@@ -16,6 +16,7 @@ from campaigns.console.pages.message_choices import (
     message_part,
     slots_of,
     template_of,
+    with_guessed_language,
 )
 
 SEEN = Glimpse(("phone", "first name", "order"), [["+1"], ["Ana"], ["A1"]], "csv")
@@ -108,3 +109,30 @@ def test_a_header_has_one_source_and_the_others_are_kept(kind: str, used: set[st
     assert {"header_link", "header_column", "header_media_id"} <= part.keys()
     given = request_of(part, name="a", number=["1"], template="picture").values()
     assert {key for key in given if key.startswith("header")} == used
+
+
+@pytest.mark.parametrize(
+    ("columns", "cells", "guessed"),
+    [
+        (("phone", "lang"), [["+1", "+2"], ["pt-br", "EN"]], "lang"),
+        (("phone", "lang"), [["+1", "+2"], ["", "pt"]], "lang"),
+        (("phone", "x", "Sprache"), [["+1"], ["en"], ["en"]], "Sprache"),
+        (("phone", "lang"), [["+1", "+2"], ["pt", "English"]], None),
+        (("phone", "lang"), [["+1"], [""]], None),
+    ],
+)
+def test_a_column_of_languages_is_guessed_by_its_values(
+    columns: tuple[str, ...], cells: list[list[str]], guessed: str | None
+) -> None:
+    templates = [stored("hello", "en"), stored("hello", "pt_BR")]
+    seen = Glimpse(columns, cells, "csv")
+    found = with_guessed_language({"template": "hello"}, templates, seen)
+    assert found["language_column"] == guessed
+
+
+def test_a_language_that_somebody_chose_is_not_guessed() -> None:
+    seen = Glimpse(("phone", "lang"), [["+1"], ["en"]], "csv")
+    templates = [stored("hello", "en"), stored("hello", "pt_BR")]
+    saved: dict[str, Any] = {"template": "hello", "param": []}
+    assert with_guessed_language(saved, templates, seen) == saved
+    assert with_guessed_language({"template": "hello"}, templates[:1], seen) == {"template": "hello"}

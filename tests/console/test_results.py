@@ -65,6 +65,14 @@ async def test_a_property_has_a_view_of_its_own(sent: None, manager: Caller) -> 
     assert (await manager.get(f"{RESULTS}?by=phone")).status == 422
 
 
+async def test_messages_beyond_people_are_explained(sent: None, pool: Pool, manager: Caller) -> None:
+    """A person whose message failed after it was accepted got another one."""
+    await pool.execute("UPDATE campaign_numbers SET accepted = 3")
+    for text in (await counted(manager), (await manager.get("/campaigns/spring")).text):
+        assert "Accepted counts messages: 2 of them failed later" in text
+    assert "and not failed" in await counted(manager, f"{RESULTS}?by=number")
+
+
 async def test_the_file_loads_nothing_and_has_all_tables(file: str) -> None:
     assert not re.search(r"<script|<link|\bsrc=|\bhref=|url\(|@import|style=", file)
     assert "How far the messages came" in file and "By number" in file

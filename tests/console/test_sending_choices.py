@@ -1,20 +1,21 @@
 """The step "sending" with plain values: what a form becomes, what is shown again, and where an error belongs."""
 
+from typing import Any
+
 import pytest
 from multidict import MultiDict
+from pydantic import ValidationError
 
+from campaigns.console.api.create_request import request_of
 from campaigns.console.language import texts_of
 from campaigns.console.pages.sending_choices import (
     DAYS,
     SendingFields,
-    Wrong,
-    field_in,
     sending_part,
     wrong_of,
 )
-from campaigns.console.problems import Problem
 from campaigns.planning.schedule import read_window
-from engine.errors import UsageError
+from engine.errors import ConfigurationError, DrumbeatError, UsageError
 
 FORM: dict[str, str] = {
     "name": " spring ",
@@ -98,18 +99,34 @@ def test_half_a_window_is_shown_again_and_refused_at_its_field() -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "field", "step"),
+    ("error", "field", "step"),
     [
-        ("--share 500 is not a percentage", "share", "sending"),
-        ("a campaign's name must have 1 to 200 characters", "name", "sending"),
-        ('the campaign "spring" exists with another file', "name", "sending"),
-        ("unknown phone number ID 9; known are 1001", "number", "sending"),
-        ("--param leaves out body {{2}}", "param", "message"),
-        ("--header-link 'x' is not an HTTPS URL", "header_link", "message"),
-        ("--region XX is not a country", "region", "list"),
-        ("there is nobody to send to", "", "sending"),
+        (UsageError("--share 500 is not a percentage"), "share", "sending"),
+        (ConfigurationError("there is such a campaign", key="name"), "name", "sending"),
+        (ConfigurationError("unknown phone number ID 9; known are 1001", key="number"), "number", "sending"),
+        (UsageError("--param leaves out body {{2}}"), "param", "message"),
+        (UsageError("--header-link 'x' is not an HTTPS URL"), "header_link", "message"),
+        (UsageError("--region XX is not a country"), "region", "list"),
+        (UsageError("there is nobody to send to"), "", "sending"),
     ],
 )
-def test_an_error_belongs_to_a_field_of_a_step(what: str, field: str, step: str) -> None:
-    wrong = Wrong(Problem(422, "wrong_input", what), field_in(what))
+def test_an_error_belongs_to_a_field_of_a_step(error: DrumbeatError, field: str, step: str) -> None:
+    wrong = wrong_of(error)
     assert (wrong.field, wrong.step) == (field, step)
+
+
+@pytest.mark.parametrize(
+    ("choices", "words"),
+    [
+        ({"number": ["1"], "language": "en"}, "“Name of the campaign”: nothing is given"),
+        (
+            {"name": "x", "number": ["1"], "language": "en", "max_recipients": "many"},
+            "“Recipients, at most”: this is not a whole number",
+        ),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_said_by_its_label(choices: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        request_of(choices)
+    wrong = wrong_of(refused.value)
+    assert wrong.words(texts_of("en").words).startswith(words)

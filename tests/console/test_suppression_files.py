@@ -52,11 +52,12 @@ async def test_a_file_is_read_and_its_bad_rows_are_listed(pool: Pool, here: Brow
 
 async def test_an_import_that_cannot_be_says_why_and_can_be_repeated(pool: Pool, here: Browser) -> None:
     address = (await here.upload("/suppression/import", LIST)).headers["Location"]
-    await here.send(address, {"phone_column": "no such", "reason": "x"})
+    await here.send(address, {"phone_column": "no such", "reason": "asked by mail", "region": "BR"})
     async with asyncio.timeout(30):
         while 'role="alert"' not in (page := (await here.get(address)).text):
             await asyncio.sleep(0.05)
     assert "no such" in page
+    assert 'value="asked by mail"' in page and 'value="BR" selected' in page
     await here.send(address, {"phone_column": "Handy", "reason": "x"})
     await finished(here, address)
     assert await phones(pool) == [PHONE, PHONE + 1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from campaigns.account.templates import StoredTemplate
-from campaigns.audience.glimpse import Glimpse, guess_params
+from campaigns.audience.glimpse import Glimpse, guess_language_column, guess_params
 from campaigns.console.api.create_request import HEADER_SOURCES
 from campaigns.planning.template import SENDABLE_STATUS, placeholders_of
 from engine.core.campaign_template import CampaignTemplate
@@ -70,6 +70,16 @@ def template_of(stored: Sequence[StoredTemplate], name: str, language: str) -> C
 
 def languages_of(stored: Sequence[StoredTemplate], name: str) -> list[str]:
     return [each.language for each in stored if each.name == name and each.status == SENDABLE_STATUS]
+
+
+def with_guessed_language(
+    choices: Mapping[str, Any], stored: Sequence[StoredTemplate], seen: Glimpse
+) -> dict[str, Any]:
+    """The choices with a column of languages, if nobody saw the form of this template yet."""
+    languages = languages_of(stored, str(choices.get("template", "")))
+    if "param" in choices or len(languages) < 2:  # a saved form names its params, also if there are none
+        return dict(choices)
+    return {**choices, "language_column": guess_language_column(seen, languages)}
 
 
 def comparable(stored: Sequence[StoredTemplate], chosen: CampaignTemplate) -> list[str]:

@@ -15,7 +15,7 @@ from campaigns.console.api.create_request import HEADER_SOURCES, request_of
 from campaigns.console.api.upload_planning import spec_of
 from campaigns.console.choices import write_choices
 from campaigns.console.context import console_of
-from campaigns.console.forms import next_part
+from campaigns.console.forms import next_part, upload_of
 from campaigns.console.header_uploads import FILE, drop_header_file, store_header_file, stored_header_file
 from campaigns.console.pages.message_choices import (
     OF_A_TEMPLATE,
@@ -26,8 +26,9 @@ from campaigns.console.pages.message_choices import (
     message_part,
     slots_of,
     template_of,
+    with_guessed_language,
 )
-from campaigns.console.pages.new_campaign import Step, step_of, upload_of
+from campaigns.console.pages.new_campaign import Step, step_of
 from campaigns.console.pages.rendering import page, path_of, redirect, with_query
 from campaigns.console.pages.sending_choices import Wrong, wrong_of
 from campaigns.console.problems import Refused
@@ -163,7 +164,8 @@ async def save_header_file(request: web.Request) -> web.Response:
 
 async def _view(request: web.Request, step: Step, at: int, *, is_complete: bool = False) -> MessageStep:
     stored = await list_templates(console_of(request).pool)
-    choices = step.choices
+    choices = with_guessed_language(step.choices, stored, step.seen)
+    step = replace(step, choices=choices)
     chosen = template_of(stored, choices.get("template", ""), choices.get("language", ""))
     if chosen is None:
         return MessageStep(step, stored, None)

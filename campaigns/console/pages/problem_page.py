@@ -6,16 +6,45 @@ from aiohttp import web
 
 from campaigns.console.access import SAFE_METHODS
 from campaigns.console.pages.rendering import page, redirect, with_query
-from campaigns.console.problems import Problem
+from campaigns.console.problems import MESSAGES, Problem
 
 SIGN_IN = "/sign-in"
+# The first part of an address, and the title of the page that it leads to.
+SECTIONS = {
+    "new": "new.title",
+    "people": "person.title",
+    "replies": "nav.replies",
+    "numbers": "numbers.title",
+    "templates": "templates.title",
+    "suppression": "suppression.title",
+    "audit": "audit.title",
+    "users": "users.title",
+    "tokens": "tokens.title",
+}
+OF_UPLOADS = ("/new/", "/suppression/import/")
 
 
 async def problem_page(request: web.Request, problem: Problem) -> web.StreamResponse:
     if problem.code == "sign_in_needed":
         then = request.path_qs if request.method in SAFE_METHODS else "/"
         return redirect(with_query(SIGN_IN, then=then))
-    response = page(request, "problem.html.j2", status=problem.status, problem=problem)
+    section = "" if problem.code == "role_too_low" else request.path.split("/")[1]
+    response = page(
+        request,
+        "problem.html.j2",
+        status=problem.status,
+        problem=problem,
+        code=shown_code(request.path, problem),
+        section=section,
+        title=SECTIONS.get(section),
+    )
     if problem.wait_s is not None:
         response.headers["Retry-After"] = str(max(1, round(problem.wait_s)))
     return response
+
+
+def shown_code(path: str, problem: Problem) -> str:
+    """Whose words say what happened; empty if only the problem itself does."""
+    if problem.code == "not_found" and path.startswith(OF_UPLOADS):
+        return "upload_gone"
+    return "" if problem.code == "not_found" and problem.what != MESSAGES["not_found"] else problem.code

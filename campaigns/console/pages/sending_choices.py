@@ -13,8 +13,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from campaigns.console.local_times import UTC, local_of, moment_of, time_zones
-from campaigns.console.problems import Problem, problem_of
+from campaigns.console.problems import Problem, fault_of, problem_of
 from campaigns.planning.schedule import RECIPIENT
+from engine.errors import DrumbeatError
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 # Fields that are options of a create by the same name; an empty one is not given.
@@ -128,6 +129,11 @@ class Wrong:
     field: str = ""
 
     @property
+    def stands_at_field(self) -> bool:
+        """Whether the field itself says what is wrong with it."""
+        return self.step == "sending" and self.field not in ("", *MARKS)
+
+    @property
     def step(self) -> str:
         """Where the field stands: sending, message or list."""
         if self.field in OF_THE_MESSAGE or self.field.startswith("header"):
@@ -136,6 +142,8 @@ class Wrong:
 
     def words(self, labels: Mapping[str, str]) -> str:
         """The problem with the labels of the fields in place of the options of the command line."""
+        if self.problem.code == "name_taken":
+            return labels["problem_code.name_taken"]
 
         def label(found: re.Match[str]) -> str:
             key = found[1].replace("-", "_")
@@ -150,13 +158,8 @@ def wrong_of(error: Exception) -> Wrong:
     problem = problem_of(error)
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        return Wrong(Problem(422, problem.code, str(first["msg"])), str(first["loc"][0]))
-    return Wrong(problem, field_in(problem.what))
-
-
-def field_in(what: str) -> str:
-    if what.startswith(("a campaign's name", 'the campaign "')):
-        return "name"
-    if (found := _OPTION.search(what)) is not None:
-        return found[1].replace("-", "_")
-    return "number" if "number" in what.split(",")[0] and "phone number ID" in what else ""
+        key = str(first["loc"][0])
+        return Wrong(Problem(422, problem.code, f"--{key.replace('_', '-')}: {fault_of(first)}"), key)
+    named = _OPTION.search(problem.what)
+    key = error.key if isinstance(error, DrumbeatError) else ""
+    return Wrong(problem, key or (named[1].replace("-", "_") if named else ""))

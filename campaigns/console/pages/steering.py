@@ -125,7 +125,8 @@ async def delete(request: web.Request) -> web.Response:
 
 
 async def ask_suppress(request: web.Request) -> web.Response:
-    return page(request, "suppress_matching.html.j2", problem=None, **await _suppress_values(request))
+    values = await _suppress_values(request)
+    return page(request, "suppress_matching.html.j2", problem=None, reason="", **values)
 
 
 async def suppress(request: web.Request) -> web.Response:
@@ -138,7 +139,7 @@ async def suppress(request: web.Request) -> web.Response:
         await suppress_named(console_of(request), campaign, wanted, caller_of(request).name, progress)
         return campaign_url(campaign.name, "recipients")
 
-    return await attempt_long(request, "suppress_matching.html.j2", work, **values)
+    return await attempt_long(request, "suppress_matching.html.j2", work, reason=reason, **values)
 
 
 def _with(model: type[SuppressMatching], asked: BaseModel, **more: Any) -> SuppressMatching:

@@ -10,16 +10,19 @@ from aiohttp import web
 from campaigns.audience.glimpse import glimpse, guess_phone_column
 from campaigns.console.api.upload_planning import first_rejects
 from campaigns.console.context import caller_of, console_of
-from campaigns.console.forms import field_of, next_part
+from campaigns.console.forms import field_of, next_part, upload_of
 from campaigns.console.imports import import_upload
 from campaigns.console.jobs import Job
 from campaigns.console.pages.rendering import page, path_of, redirect, render, texts_for
 from campaigns.console.problems import Refused
 from campaigns.console.streams import stream_events
-from campaigns.console.uploads import Upload, find_upload, store_upload
+from campaigns.console.uploads import Upload, store_upload
 from campaigns.planning.plan import ProgressCallback
 from campaigns.suppression import SuppressionCounts
 from engine.errors import NotFound
+
+VIEW = "suppression_import.html.j2"
+NOTHING_TYPED = {"phone_column": "", "region": "", "reason": ""}
 
 
 def _path(upload: Upload) -> str:
@@ -35,9 +38,10 @@ async def upload(request: web.Request) -> web.Response:
 
 
 def _upload_of(request: web.Request) -> Upload:
-    found = find_upload(console_of(request).own, request.match_info["reference"])
-    if found is None or not (found.path.exists() or console_of(request).jobs.find(_job_key(found))):
-        raise NotFound("the uploaded file is not kept any more", remedy="upload it again")
+    """NotFound too once its phones are on the list and nobody knows of the import any more."""
+    found = upload_of(request)
+    if not (found.path.exists() or console_of(request).jobs.find(_job_key(found))):
+        raise NotFound("this import is not known any more", remedy="its phones are on the list")
     return found
 
 
@@ -50,16 +54,17 @@ async def show(request: web.Request) -> web.Response:
         live = _values(stored, running)
         return page(request, "suppression_imported.html.j2", upload=stored, stream=stream, **live)
     problem = None if running is None else running.problem
+    form = None if running is None else running.form
     async with stored.errors_named():
         seen = await asyncio.to_thread(glimpse, stored.path)
     return page(
         request,
-        "suppression_import.html.j2",
+        VIEW,
         200 if problem is None else problem.status,
         upload=stored,
         problem=problem,
         columns=list(zip(seen.columns, seen.samples, strict=True)),
-        guessed=guess_phone_column(seen.columns),
+        typed=form[1] if form else {**NOTHING_TYPED, "phone_column": guess_phone_column(seen.columns)},
     )
 
 
@@ -74,21 +79,24 @@ def _values(stored: Upload, running: Job) -> dict[str, Any]:
 
 async def begin(request: web.Request) -> web.Response:
     stored, console, actor = _upload_of(request), console_of(request), caller_of(request).name
-    reason, phone_column, region = [
-        await field_of(request, name) for name in ("reason", "phone_column", "region")
-    ]
+    typed = {name: await field_of(request, name) for name in NOTHING_TYPED}
 
     async def work(progress: ProgressCallback) -> SuppressionCounts:
         counts = await import_upload(
-            console.pool, stored, reason=reason, phone_column=phone_column, region=region or None,
-            actor=actor, progress=progress,
-        )  # fmt: skip
+            console.pool,
+            stored,
+            reason=typed["reason"],
+            phone_column=typed["phone_column"],
+            region=typed["region"] or None,
+            actor=actor,
+            progress=progress,
+        )
         stored.path.unlink()  # its phones are on the list now
         return counts
 
     known = console.jobs.find(_job_key(stored))
     if known is None or known.problem is not None:
-        console.jobs.begin(_job_key(stored), work)
+        console.jobs.begin(_job_key(stored), work, form=(VIEW, typed))
     return redirect(_path(stored))
 
 

@@ -5,7 +5,7 @@
 -- those of `campaign test-send`.
 SELECT campaign_id, name, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, start_at, expires_at, recipients, created_at, planned_at,
-       started_at, finished_at, options ->> 'test of' AS test_of,
+       started_at, finished_at, options ->> 'test of' AS test_of, options ->> 'retry of' AS retry_of,
        (SELECT coalesce(sum(accepted), 0)::bigint FROM campaign_numbers
         WHERE campaign_numbers.campaign_id = campaigns.campaign_id) AS accepted
 FROM campaigns
@@ -18,7 +18,7 @@ ORDER BY campaign_id DESC LIMIT $3;
 -- Campaigns of which one may need a person, the newest first, those that run last: they are many, and few need one; as `campaigns`, without those of `campaign test-send`.
 SELECT campaign_id, name, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, start_at, expires_at, recipients, created_at, planned_at,
-       started_at, finished_at, options ->> 'test of' AS test_of,
+       started_at, finished_at, options ->> 'test of' AS test_of, options ->> 'retry of' AS retry_of,
        (SELECT coalesce(sum(accepted), 0)::bigint FROM campaign_numbers
         WHERE campaign_numbers.campaign_id = campaigns.campaign_id) AS accepted
 FROM campaigns
