@@ -161,11 +161,18 @@ async def test_real_rows_are_leafed_through_in_their_languages(sender: Caller, p
 async def test_variants_share_the_people(sender: Caller, path: str, pool: Pool) -> None:
     await add_template(pool, "order_short", "en", body("{{1}}: {{2}}"))
     await use(sender, path)
-    chosen = {**MESSAGE, "variant": "order_short", "weight.order": "1", "weight.order_short": "3"}
+    chosen = {
+        **MESSAGE,
+        "variant": "order_short",
+        "weight.order": "1",
+        "weight.order_short": "3",
+        "experiment": "tone",
+    }
     assert (await sender.post(f"{path}/message", data=chosen)).headers["Location"] == f"{path}/sending"
     await sender.post(f"{path}/sending", data=SENDING)
     options = await pool.fetchval("SELECT options FROM campaigns WHERE name = 'autumn'")
     assert options["--variant"] == ["order=order:1", "order_short=order_short:3"]
+    assert options["--experiment"] == "tone"
 
 
 async def test_another_template_forgets_what_filled_the_former_one(
@@ -344,3 +351,10 @@ async def test_a_start_that_needs_two_is_asked_for_and_approved_where_it_is_laun
         assert await pool.fetchval("SELECT state FROM campaigns") == "draft"
         assert "ana asked for the start" in await launched("bo")
         assert await pool.fetchval("SELECT state FROM campaigns") == "running"
+
+
+async def test_who_has_no_campaign_yet_is_led_to_the_first(
+    pool: Pool, database_url: str, tmp_path: Path
+) -> None:
+    async with console(pool, database_url, tmp_path) as url:
+        assert '<a class="button" href="/new">New campaign</a>' in await text_of(Caller(url), "/campaigns")

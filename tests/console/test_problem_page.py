@@ -28,6 +28,7 @@ GERMAN = {"Accept-Language": "de"}
 async def test_it_says_what_to_do(url: str, address: str, status: int, says: str, leads_to: str) -> None:
     reply = await Caller(url).get(address, headers=GERMAN)
     assert reply.status == status
+    assert "drumbeat campaign list" not in reply.text
     assert says in reply.text and f'class="button quiet" href="{leads_to}"' in reply.text
 
 

@@ -29,6 +29,7 @@ FORM: dict[str, str] = {
     "cap_messages": "2",
     "cap_days": "7",
     "canary": "500",
+    "max_failed": "5%",
     "priority": "normal",
     "on_unknown": "hold",
 }
@@ -42,8 +43,8 @@ def form(**more: str) -> MultiDict[str]:
 
 def test_a_form_becomes_options_and_is_shown_again() -> None:
     part = sending_part(form())
-    assert (part["name"], part["number"], part["canary"], part["priority"], part["on_unknown"]) == (
-        "spring", ["1001", "1002"], "500", None, None,
+    assert (part["name"], part["number"], part["canary"], part["max_failed"], part["priority"], part["on_unknown"]) == (
+        "spring", ["1001", "1002"], "500", "5%", None, None,
     )  # fmt: skip
     assert (part["start_at"], part["expires_at"]) == (
         "2026-12-01T09:00:00+01:00",

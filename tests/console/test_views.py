@@ -106,6 +106,8 @@ async def test_no_view_is_wider_than_its_window(browser: Browser, url: str, scen
     for view in scene.views:
         await page.goto(view.address)
         assert await page.evaluate("document.documentElement.scrollWidth") <= width, view
+        menu = "document.querySelector('.top nav')?."
+        assert await page.evaluate(f"{menu}scrollWidth <= {menu}clientWidth"), f"{view}: its menu is cut"
 
 
 async def test_every_view_has_one_heading_and_a_title_of_its_own(

@@ -41,7 +41,7 @@ async def list_campaigns(request: web.Request) -> web.Response:
             limit=asked.limit,
             tests=asked.tests,
         )
-    return reply(found)
+    return reply(await console_of(request).watch.counted(found))
 
 
 async def named_campaign(request: web.Request) -> Campaign:

@@ -86,7 +86,8 @@ async def _list_values(console: Console, asked: CampaignsQuery) -> dict[str, Any
         found = await campaign_page(
             connection, before=asked.before, states=states, limit=PAGE_ROWS, tests=asked.tests
         )
-        return {"found": found, "needs": await campaigns_that_need_a_person(connection)}
+        needs = await campaigns_that_need_a_person(connection)
+    return {"found": await console.watch.counted(found), "needs": needs}
 
 
 async def show_one(request: web.Request) -> web.Response:

@@ -162,13 +162,15 @@ def message_part(slots: Sequence[Slot], choices: Mapping[str, Any], fields: Any)
             defaults.pop(slot.column, None)
     defaults |= {slot.column: slot.empty for slot in slots if slot.kind == COLUMN and slot.empty}
     language_column = str(fields.get("language_column", "")) or None
+    variants = _variants(str(choices.get("template", "")), fields)
     return {
         "param": [slot.param for slot in slots if slot.param is not None],
         "default": defaults or None,
         "language": str(fields.get("language", "")) or choices.get("language"),
         "language_column": language_column,
         "strict_language": True if language_column and "strict_language" in fields else None,
-        "variant": _variants(str(choices.get("template", "")), fields) or None,
+        "variant": variants or None,
+        "experiment": (str(fields.get("experiment", "")).strip() or None) if variants else None,
         **_header(fields),
     }
 

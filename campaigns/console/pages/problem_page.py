@@ -21,6 +21,7 @@ SECTIONS = {
     "users": "users.title",
     "tokens": "tokens.title",
 }
+COMMAND = "`drumbeat "  # a command is no remedy for who sits before a page
 OF_UPLOADS = ("/new/", "/suppression/import/")
 
 
@@ -35,6 +36,7 @@ async def problem_page(request: web.Request, problem: Problem) -> web.StreamResp
         status=problem.status,
         problem=problem,
         code=shown_code(request.path, problem),
+        remedy="" if COMMAND in problem.remedy else problem.remedy,
         section=section,
         title=SECTIONS.get(section),
     )

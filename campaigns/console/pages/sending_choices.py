@@ -29,6 +29,7 @@ TEXTS = (
     "priority",
     "share",
     "pause_at_failed",
+    "max_failed",
     "on_unknown",
 )
 USUAL = {"priority": "normal", "on_unknown": "hold"}
