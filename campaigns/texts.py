@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from typing import Any
-from zoneinfo import ZoneInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +21,13 @@ class Texts:
     words: Mapping[str, str]
 
     def __call__(self, key: str, **values: Any) -> str:
+        return self.form_of(key, values).format(**values)
+
+    def form_of(self, key: str, values: Mapping[str, Any]) -> str:
+        """The text before its {places} are filled."""
         if str(values.get("count")) == "1":
             key = f"{key}_one" if f"{key}_one" in self.words else key
-        return self.words[key].format(**values)
+        return self.words[key]
 
     def maybe(self, key: str, otherwise: str) -> str:
         """For words that come from the database: those that are not known yet are shown as they are."""
@@ -37,18 +40,9 @@ class Texts:
             return text
         return text.translate(str.maketrans(",.", ".,"))
 
-    def time(self, moment: datetime | None, zone: str = "") -> str:
-        """In UTC, or on the clock of a time zone."""
-        if moment is None:
-            return ""
-        if zone in ("", "UTC"):
-            return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
-        return f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
-
     def clock(self, moment: datetime) -> str:
-        """The time to the minute; with its date unless it is within a day of now."""
-        is_near = abs(moment - datetime.now(UTC)) < timedelta(days=1)
-        return f"{moment.astimezone(UTC):{'%H:%M' if is_near else '%Y-%m-%d %H:%M'}} UTC"
+        """The time to the minute in UTC; with its date unless it is near."""
+        return f"{moment.astimezone(UTC):{'%H:%M' if is_near(moment) else '%Y-%m-%d %H:%M'}} UTC"
 
     def share(self, part: float, whole: float) -> str:
         """A share in per cent; 100.0 only if nobody is missing, and 0.0 only if there is nobody."""
@@ -58,6 +52,11 @@ class Texts:
         if 0 < part < whole:
             percent = min(max(percent, 0.1), 99.9)
         return f"{self.number(percent, 1)} %"
+
+
+def is_near(moment: datetime) -> bool:
+    """Whether a time is within a day of now, so that it needs no date."""
+    return abs(moment - datetime.now(UTC)) < timedelta(days=1)
 
 
 def words_of(package: str, code: str) -> dict[str, str]:

@@ -10,13 +10,17 @@ from campaigns.console.api.operations import PREFIX
 from campaigns.console.server import routes
 
 _PARAMETER = "{"
-# What only leads to a change of one upload, user, token or person, and no campaign makes slower.
+# What only leads to a change of one upload, user, token or person, or says how far work is, and no campaign
+# makes slower.
 _NO_VIEWS = (
     "/static/",
     "/new/{reference}/rows/download",
     "/suppression/import/",
     "/live/suppression/import/",
     "/erased/",
+    "/work/",
+    "/live/work/",
+    f"{PREFIX}/jobs/",
     "/users/{name}",
     "/tokens/{name}",
 )

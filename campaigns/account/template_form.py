@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from campaigns.account.code_template import CodeForm
+from engine.core.message import Media
 from engine.core.placeholder import Placeholder
 from engine.core.rendering import RenderedMessage, render_message
 from engine.core.template_buttons import PLACEHOLDER
@@ -18,11 +20,14 @@ from engine.core.template_buttons import PLACEHOLDER
 if TYPE_CHECKING:
     from engine.api.endpoints.templates import NewTemplate
 
-# AUTHENTICATION is missing: the service writes the text of such a template.
-CATEGORIES = ("MARKETING", "UTILITY")
-BUTTON_KINDS = ("QUICK_REPLY", "URL", "PHONE_NUMBER", "COPY_CODE")
+AUTHENTICATION = "AUTHENTICATION"
+CATEGORIES = ("MARKETING", "UTILITY", AUTHENTICATION)
+TEXT = "TEXT"
+HEADER_FORMATS = (TEXT, "IMAGE", "VIDEO", "DOCUMENT")
+BUTTON_KINDS = ("QUICK_REPLY", "URL", "PHONE_NUMBER", "COPY_CODE", "FLOW", "CATALOG")
 BUTTONS_MAX = 10  # of the service
-_VALUE_MEMBERS = {"URL": "url", "PHONE_NUMBER": "phone_number", "COPY_CODE": "example"}
+# What beside its words makes a button, by its kind.
+VALUE_MEMBERS = {"URL": "url", "PHONE_NUMBER": "phone_number", "COPY_CODE": "example", "FLOW": "flow_id"}
 _NAME = re.compile(r"[a-z0-9_]{1,512}")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(_[A-Z]{2,3})?")
 _NAMED = re.compile(r"[a-z][a-z0-9_]*")
@@ -40,7 +45,7 @@ _FIELDS_NAMED = (
 
 @dataclass(frozen=True, slots=True)
 class FormButton:
-    """`value`: the address, the phone, or the code to copy."""
+    """`value`: the address, the phone, the code to copy, or the id of the flow."""
 
     kind: str
     text: str
@@ -49,27 +54,43 @@ class FormButton:
 
 @dataclass(frozen=True, slots=True)
 class TemplateForm:
-    """The fields as they were typed. `examples`: by placeholder, such as "body 1"."""
+    """The fields as they were typed. `header_sample`: a link to the picture, video or document that the
+    reviewer sees, or the service's handle of it. `code`: counts alone if the category is AUTHENTICATION.
+    `examples`: by placeholder, such as "body 1".
+    """
 
     name: str = ""
     language: str = ""
     category: str = CATEGORIES[0]
+    header_format: str = TEXT
     header: str = ""
+    header_sample: str = ""
     body: str = ""
     footer: str = ""
     buttons: tuple[FormButton, ...] = ()
+    code: CodeForm = field(default_factory=CodeForm)
     examples: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_code(self) -> bool:
+        return self.category == AUTHENTICATION
+
+    @property
+    def header_text(self) -> str:
+        return self.header if self.header_format == TEXT else ""
 
     @property
     def wanted_examples(self) -> list[str]:
         """The placeholders that need an example, in their order."""
-        parts = [("header", self.header), ("body", self.body)]
+        if self.is_code:
+            return []
+        parts = [("header", self.header_text), ("body", self.body)]
         parts += [(f"button{index}", each.value) for index, each in self._links()]
         return [f"{part} {name}" for part, text in parts for name in names_in(text)]
 
     @property
     def is_named(self) -> bool:
-        names = [*names_in(self.header), *names_in(self.body)]
+        names = [*names_in(self.header_text), *names_in(self.body)]
         return bool(names) and not any(name.isdecimal() for name in names)
 
     def errors(self) -> dict[str, str]:
@@ -78,14 +99,22 @@ class TemplateForm:
             "name": "" if _NAME.fullmatch(self.name) else "name",
             "language": "" if _LANGUAGE.fullmatch(self.language) else "language",
             "category": "" if self.category in CATEGORIES else "category",
+            **(self.code.errors() if self.is_code else self._part_errors()),
+        }
+        return {name: error for name, error in found.items() if error}
+
+    def _part_errors(self) -> dict[str, str]:
+        is_text = self.header_format == TEXT
+        missing = [each for each in self.wanted_examples if not self.examples.get(each)]
+        return {
             "body": _placeholder_error(self.body, is_named=self.is_named) or ("" if self.body else "empty"),
-            "header": _placeholder_error(self.header, is_named=self.is_named),
+            "header_format": "" if self.header_format in HEADER_FORMATS else "header_format",
+            "header": _placeholder_error(self.header_text, is_named=self.is_named),
+            "header_sample": "" if is_text or self.header_sample else "header_sample",
             "footer": "footer" if names_in(self.footer) else "",
             "buttons": next(self._button_errors(), ""),
+            **dict.fromkeys((f"example {each}" for each in missing), "example"),
         }
-        missing = [each for each in self.wanted_examples if not self.examples.get(each)]
-        found |= dict.fromkeys((f"example {each}" for each in missing), "example")
-        return {name: error for name, error in found.items() if error}
 
     def _button_errors(self) -> Iterator[str]:
         for button in self.buttons:
@@ -93,7 +122,7 @@ class TemplateForm:
                 yield "button_kind"
             if button.kind != "COPY_CODE" and not button.text:
                 yield "button_text"
-            if button.kind in _VALUE_MEMBERS and not button.value:
+            if button.kind in VALUE_MEMBERS and not button.value:
                 yield "button_value"
         if len(self.buttons) > BUTTONS_MAX:
             yield "button_many"
@@ -103,9 +132,14 @@ class TemplateForm:
 
     def components(self) -> list[dict[str, Any]]:
         """As the service takes them."""
+        if self.is_code:
+            return self.code.components()
         found: list[dict[str, Any]] = []
-        if self.header:
-            found.append({"type": "HEADER", "format": "TEXT", "text": self.header, **self._example("header")})
+        if self.header_format != TEXT:
+            sample = {"header_handle": [self.header_sample]}
+            found.append({"type": "HEADER", "format": self.header_format, "example": sample})
+        elif self.header:
+            found.append({"type": "HEADER", "format": TEXT, "text": self.header, **self._example("header")})
         found.append({"type": "BODY", "text": self.body, **self._example("body")})
         if self.footer:
             found.append({"type": "FOOTER", "text": self.footer})
@@ -115,7 +149,7 @@ class TemplateForm:
         return found
 
     def _example(self, part: str) -> dict[str, Any]:
-        names = names_in(self.header if part == "header" else self.body)
+        names = names_in(self.header_text if part == "header" else self.body)
         values = [self.examples.get(f"{part} {name}", "") for name in names]
         if not names:
             return {}
@@ -129,7 +163,7 @@ class TemplateForm:
         found = {"type": button.kind}
         if button.kind != "COPY_CODE":
             found["text"] = button.text
-        if member := _VALUE_MEMBERS.get(button.kind):
+        if member := VALUE_MEMBERS.get(button.kind):
             found[member] = button.value
         examples = [self.examples.get(f"button{index} {name}", "") for name in names_in(button.value)]
         return {**found, "example": examples} if button.kind == "URL" and examples else found
@@ -142,12 +176,26 @@ class TemplateForm:
 
     def preview(self) -> RenderedMessage:
         """The message with the examples in place, as far as they are typed."""
+        if self.is_code:
+            return self.code.preview()
         given = {
             Placeholder(key.partition(" ")[0], key.partition(" ")[2]): value
             for key, value in self.examples.items()
             if value and key.startswith(("header ", "body "))
         }
-        return render_message(self.components(), list(given), list(given.values()))
+        sample = Media(link=self.header_sample)
+        return render_message(self.components(), list(given), list(given.values()), sample)
+
+    def field_of_refusal(self, words: str) -> str | None:
+        """The field that the service's words are about; None if they name none that the form shows."""
+        named = (name for pattern, name in _FIELDS_NAMED if re.search(pattern, words, re.IGNORECASE))
+        field_named = next(named, None)
+        if self.is_code:
+            fields_of_codes = {"buttons": "code_button", "footer": "expires_min"}
+            shown = ("name", "language", "category")
+            return fields_of_codes.get(field_named or "", field_named if field_named in shown else None)
+        is_sample = field_named == "header" and self.header_format != TEXT
+        return "header_sample" if is_sample else field_named
 
 
 def names_in(text: str) -> list[str]:
@@ -162,8 +210,3 @@ def _placeholder_error(text: str, *, is_named: bool) -> str:
         return "" if all(map(_NAMED.fullmatch, names)) else "placeholder_name"
     numbers = [str(number) for number in range(1, len(names) + 1)]
     return "" if names == numbers else "placeholder_number"
-
-
-def field_of_refusal(words: str) -> str | None:
-    """The field that the service's words are about; None if they name none."""
-    return next((name for pattern, name in _FIELDS_NAMED if re.search(pattern, words, re.IGNORECASE)), None)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from campaigns.describe_database import describe_database
 from campaigns.results.audit_pages import note_audit
-from engine.errors import ConfigurationError, NotFound
+from engine.core.campaign_template import stored_parts
+from engine.errors import NotFound, UsageError
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
 if TYPE_CHECKING:  # most commands need no client of the service
     from engine.api.endpoints.templates import CreatedTemplate, NewTemplate, TemplateRecord
     from engine.api.service import Service
+
+
+NAMED_MAX = 5  # campaigns in an error
+# The statuses of a template that no message can be sent with until somebody does something about it.
+STOPPED = ("REJECTED", "PAUSED", "DISABLED")
 
 
 class TemplatesSource(Protocol):
@@ -37,6 +43,18 @@ class StoredTemplate:
     category: str | None
     synced_at: datetime
     definition: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateUse:
+    """A campaign that needs a template in these languages."""
+
+    campaign: str
+    languages: frozenset[str]
+
+    def needs(self, language: str | None) -> bool:
+        """`language` None: any."""
+        return language is None or language in self.languages
 
 
 async def sync_templates(
@@ -84,21 +102,51 @@ async def create_template(
 
 
 async def delete_template(
-    pool: Pool, service: Service, waba_id: str, name: str, language: str | None
+    pool: Pool, service: Service, waba_id: str, name: str, language: str | None, *, actor: str
 ) -> list[TemplateRecord]:
     """Delete a template at the service, in all its languages or in one. Then store what the service lists.
 
-    Returns what was deleted; ConfigurationError if the service has no such template.
+    Returns what was deleted. NotFound if the service has no such template; UsageError, with their names, if
+    campaigns still need it.
     """
-    found = [each async for each in service.templates.list(waba_id, name=name, language=language)]
+    if needing := [use.campaign for use in await template_uses(pool, name) if use.needs(language)]:
+        raise UsageError(
+            f"the template {name} is still needed by {_named(needing)}",
+            remedy="wait until they have ended, or cancel them",
+        )
+    listed = service.templates.list(waba_id, name=name, language=language)
+    found = [each async for each in listed if each.name == name]  # the filter may match a part of a name
     if not found:
         in_language = "" if language is None else f" in {language}"
-        raise ConfigurationError(
+        raise NotFound(
             f"the account has no template {name}{in_language}", remedy="see `drumbeat templates sync`"
         )
     await service.templates.delete(waba_id, name, None if language is None else found[0].template_id)
+    languages = [each.language for each in found]
+    await note_audit(pool, actor, "template-delete", template=name, languages=languages)
     await sync_templates(pool, service.templates, waba_id)
     return found
+
+
+async def template_uses(pool: Pool, name: str) -> list[TemplateUse]:
+    """The campaigns that a deletion would make fail: they send it, or go on when a person or a time says so.
+    A draft is none: it is compared with the service before it starts.
+    """
+    rows = await pool.fetch(queries("templates")["needing_campaigns"])
+    uses = [TemplateUse(row["name"], languages_of(row["template"], name)) for row in rows]
+    return [use for use in uses if use.languages]
+
+
+def languages_of(stored: Mapping[str, Any], name: str) -> frozenset[str]:
+    """In which languages a campaign, as its plan froze it, has the template of a name."""
+    parts = [part for part in stored_parts(stored) if part.get("message") is None]  # no free-form message
+    return frozenset(str(part.get("language")) for part in parts if part.get("name") == name)
+
+
+def _named(campaigns: Sequence[str]) -> str:
+    first, more = campaigns[:NAMED_MAX], len(campaigns) - NAMED_MAX
+    word = "the campaign" if len(campaigns) == 1 else "the campaigns"
+    return f"{word} {', '.join(first)}" + (f" and {more} more" if more > 0 else "")
 
 
 async def list_templates(pool: Pool) -> list[StoredTemplate]:

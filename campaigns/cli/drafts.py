@@ -98,8 +98,8 @@ def edit(
 
 @app.command()
 def delete(name: CampaignName, yes: Yes = False, json: Json = False) -> None:
-    """Delete a draft with its recipients. A campaign that was started stays on record."""
-    confirm(f"Delete the draft {name}?", yes=yes)
+    """Delete a campaign that was never started, with its recipients. One that was stays on record."""
+    confirm(f"Delete the campaign {name}?", yes=yes)
     url = ready_database(load_settings())
     with database_blamed(url):
         deleted = run_loop(delete_campaign(url, name, actor=actor()))

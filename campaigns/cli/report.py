@@ -18,6 +18,7 @@ from campaigns.results.export import require_kept
 from campaigns.results.report import Report, campaign_report
 from campaigns.results.results import CampaignResults, campaign_results
 from engine.errors import UsageError
+from engine.process.settings import load_settings
 from engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
@@ -69,7 +70,7 @@ def _write_page(name: str, html: Path) -> None:
     async def read(pool: Pool) -> CampaignResults:
         return await campaign_results(pool, await planned_id(pool, name))
 
-    text = report_file(with_database(read), texts_of("en"))
+    text = report_file(with_database(read), texts_of("en", load_settings().console_zone))
     with opened(html) as file, writing(html):
         file.write(text)
     note(f"page written to {html}")

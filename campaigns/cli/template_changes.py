@@ -42,10 +42,13 @@ def delete(
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Delete a template at the service, in all its languages or in one. Campaigns with it then fail."""
+    """Delete a template at the service, in all its languages or in one.
+
+    Refused while a campaign that is scheduled, running or paused needs it.
+    """
     confirm(f"Delete the template {name} ({language or 'all languages'})?", yes=yes)
     deleted = with_service(
-        lambda pool, service, waba_id: delete_template(pool, service, waba_id, name, language)
+        lambda pool, service, waba_id: delete_template(pool, service, waba_id, name, language, actor=actor())
     )
     if json:
         languages = [template.language for template in deleted]

@@ -42,12 +42,20 @@ class Via(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks. `name` stands in the audit. `secret`: of the session; else empty."""
+    """Who asks. `name` stands in the audit. `secret`: of the session; else empty. `made_by`: who made the
+    token, if it is one.
+    """
 
     name: str
     role: Role
     via: Via
     secret: str = ""
+    made_by: str | None = None
+
+    @property
+    def person(self) -> str:
+        """Who stands behind what is asked."""
+        return self.made_by or self.name
 
     def may(self, needed: Role) -> bool:
         return permits(self.role, needed)
@@ -100,7 +108,8 @@ class Doorkeeper:
             self._wrong_tokens.spend(address, now_s)
             return None
         self._known.add(hashed)
-        return Caller(f"token {found[0]}", found[1], Via.TOKEN)
+        name, role, made_by = found
+        return Caller(f"token {name}", role, Via.TOKEN, made_by=made_by)
 
     def address_of(self, request: web.Request) -> str:
         """Of who asks, behind our proxies."""

@@ -28,8 +28,6 @@ BAR_ORDER = (
     RecipientState.DEFERRED,
     RecipientState.PENDING,
 )
-# A message that was read was also delivered, and so on.
-_REACHED = (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVERED, RecipientState.READ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +74,6 @@ def segments(counts: Mapping[RecipientState, int]) -> list[Segment]:
         start += width
     scale = BAR_UNITS / start if start else 1.0
     return [Segment(part.state, part.start * scale, part.width * scale) for part in found]
-
-
-def funnel(counts: Mapping[RecipientState, int], accepted: int) -> dict[RecipientState, int]:
-    """How many messages came at least so far. `accepted`: by the service, whatever became of them.
-
-    A person may take recipients in doubt as sent: they count as accepted without a reply of the service.
-    """
-    found = {step: sum(counts[state] for state in _REACHED[index:]) for index, step in enumerate(_REACHED)}
-    return {**found, RecipientState.ACCEPTED: max(accepted, found[RecipientState.ACCEPTED])}
 
 
 def rate_charts(history: RateHistory, numbers: Sequence[NumberProgress]) -> list[RateChart]:

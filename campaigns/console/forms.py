@@ -1,4 +1,4 @@
-"""Forms of our pages: each holds a token that only our pages know."""
+"""Forms of our pages, each with a token that only our pages know; and what was uploaded with them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from aiohttp import BodyPartReader, MultipartReader, web
 
 from campaigns.console.access import CSRF_FIELD, CSRF_HEADER, SAFE_METHODS, Via
 from campaigns.console.context import caller_of, console_of
+from campaigns.console.jobs import creation_key
 from campaigns.console.problems import Refused
+from campaigns.console.uploads import Upload, find_upload
+from engine.errors import NotFound
 
 FORM = "application/x-www-form-urlencoded"
 UPLOAD = "multipart/form-data"
@@ -30,6 +33,23 @@ async def check_form(request: web.Request) -> None:
         given = await part_text(await next_part(request, CSRF_FIELD))
     if not console_of(request).door.is_own_form(caller, given):
         raise Refused(403, "stale_form")
+
+
+def upload_of(request: web.Request) -> Upload:
+    """The upload that the address names; whoever comes back after its draft was made is led to the draft.
+
+    NotFound if it was given up.
+    """
+    console, reference = console_of(request), request.match_info["reference"]
+    if (found := find_upload(console.own, reference)) is not None:
+        return found
+    made = console.jobs.find(creation_key(reference))
+    if made is not None and made.value:
+        raise web.HTTPSeeOther(made.value)
+    raise NotFound(
+        "the uploaded file is not kept any more",
+        remedy="its draft may be among the campaigns; otherwise upload the file again",
+    )
 
 
 async def field_of(request: web.Request, name: str) -> str:

@@ -18,7 +18,7 @@ from campaigns.console.problems import Problem, problem_of
 from campaigns.planning.plan import PlanProgress, ProgressCallback
 
 AT_ONCE = 2  # a plan of ten million rows uses two cores of the database
-ENDED_KEPT_MAX = 1_000
+ENDED_KEPT_MAX = 100  # a reply may list 200 rejected rows
 
 Work = Callable[[ProgressCallback], Awaitable[Any]]
 
@@ -43,6 +43,11 @@ class Job:
         assert self.task is not None
         await asyncio.wait({self.task}, timeout=wait_s)
         return self.has_ended
+
+
+def creation_key(reference: str) -> str:
+    """Of the work that checks an upload, or makes its draft."""
+    return f"new/{reference}"
 
 
 class Jobs:

@@ -1,20 +1,72 @@
-"""The words of the pages in the reader's language."""
+"""The words of the pages in the reader's language, and times on one clock."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 from functools import cache
+from typing import Any
+from zoneinfo import ZoneInfo
 
-from campaigns.texts import Texts, words_of
+from markupsafe import Markup, escape
 
-__all__ = ["COOKIE", "LANGUAGES", "Texts", "choose_language", "texts_of"]
+from campaigns.texts import Texts, is_near, words_of
+
+__all__ = ["COOKIE", "LANGUAGES", "PageTexts", "Texts", "choose_language", "texts_of"]
 
 LANGUAGES = ("en", "de")
 COOKIE = "drumbeat_language"
 
 
+class Exactness(StrEnum):
+    """How a time is written; the script of the pages writes it so, too."""
+
+    SECOND = "second"
+    MINUTE = "minute"
+    CLOCK = "clock"
+
+
+@dataclass(frozen=True, slots=True)
+class PageTexts(Texts):
+    """Times are elements of HTML in `zone`, which the page names once. The script of the pages shows them in
+    the zone of the browser.
+    """
+
+    zone: str = "UTC"
+
+    def __call__(self, key: str, **values: Any) -> str:
+        form = self.form_of(key, values)
+        if any(isinstance(value, Markup) for value in values.values()):
+            return escape(form).format(**values)
+        return form.format(**values)
+
+    def time(self, moment: datetime | None, zone: str = "") -> str:
+        """On the clock of `zone`, which is named; without one, on the clock of the page."""
+        if moment is None:
+            return ""
+        if zone:
+            return f"{self.text_of(moment, Exactness.MINUTE, zone)} {zone}"
+        return self._element(moment, Exactness.SECOND)
+
+    def clock(self, moment: datetime) -> str:
+        """The time to the minute; with its date unless it is near."""
+        return self._element(moment, Exactness.CLOCK if is_near(moment) else Exactness.MINUTE)
+
+    def text_of(self, moment: datetime, exactness: Exactness, zone: str = "") -> str:
+        """The time in the form of the language."""
+        return moment.astimezone(ZoneInfo(zone or self.zone)).strftime(self.words[f"time.{exactness}"])
+
+    def _element(self, moment: datetime, exactness: Exactness) -> Markup:
+        return Markup('<time datetime="{}" data-time="{}">{}</time>').format(
+            moment.isoformat(), exactness, self.text_of(moment, exactness)
+        )
+
+
 @cache
-def texts_of(code: str) -> Texts:
-    return Texts(code, words_of("campaigns.results.texts", code) | words_of("campaigns.console.texts", code))
+def texts_of(code: str, zone: str = "UTC") -> PageTexts:
+    words = words_of("campaigns.results.texts", code) | words_of("campaigns.console.texts", code)
+    return PageTexts(code, words, zone)
 
 
 def choose_language(chosen: str | None, accepted: str) -> str:

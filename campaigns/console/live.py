@@ -7,10 +7,14 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Generic, TypeVar
 
+from campaigns.results.campaign_pages import CampaignPage, read_counts, with_counts
+from campaigns.results.missing_reports import MISSING_S, reports_missing_since
 from campaigns.results.rates import RateHistory, read_rates
 from campaigns.results.status import CampaignStatus, campaign_status, measured_per_s
+from engine.core.states import RecipientState
 from engine.store.database import Pool
 
 T = TypeVar("T")
@@ -20,6 +24,9 @@ KEPT_MAX = 200  # campaigns whose readings are kept; the one that was not looked
 HISTORY = 10  # readings of a campaign, of which a rate is made
 NUMBERS_DRAWN = 12  # more are only in the table
 RATES_PERIOD_S = 10.0  # samples come no faster
+MISSING_PERIOD_S = MISSING_S / 10  # a reading may take 20 ranges
+COUNTS_PERIOD_S = 2.0
+COUNTS_REST = 20  # an open list costs the database at most a twentieth of one connection
 RATE_S = 5.0  # requests are counted in batches: over this time a rate is steady
 
 
@@ -29,33 +36,44 @@ class _Reading(Generic[T]):
     value: T | None = None
     error: Exception | None = None
     read_s: float = float("-inf")
+    took_s: float = 0.0
 
 
 class SharedReadings(Generic[T]):
     """Readings by key. Callers of the same key within the period share one read. An error is shared for
-    `PERIOD_S` at most: what it tells may be mended by then.
+    `PERIOD_S` at most: what it tells may be mended by then. `rest`: a value is kept for so many times what
+    its reading took, if that is longer.
     """
 
-    def __init__(self, read: Callable[[str], Awaitable[T]], period_s: float = PERIOD_S) -> None:
+    def __init__(
+        self, read: Callable[[str], Awaitable[T]], period_s: float = PERIOD_S, rest: float = 0.0
+    ) -> None:
         self._read = read
         self._period_s = period_s
+        self._rest = rest
         self._readings: OrderedDict[str, _Reading[T]] = OrderedDict()
 
     async def get(self, key: str) -> T:
-        """The value, not older than the period."""
+        """The value, not older than the period, or the rest."""
         reading = self._readings.setdefault(key, _Reading())
         self._readings.move_to_end(key)
         if len(self._readings) > KEPT_MAX:
             self._readings.popitem(last=False)
         async with reading.lock:
-            period_s = self._period_s if reading.error is None else min(self._period_s, PERIOD_S)
-            if time.monotonic() - reading.read_s >= period_s:
+            if time.monotonic() - reading.read_s >= self._kept_s(reading):
+                began_s = time.monotonic()
                 reading.value, reading.error = await self._attempt(key)
                 reading.read_s = time.monotonic()
+                reading.took_s = reading.read_s - began_s
             if reading.error is not None:
                 raise reading.error.with_traceback(None)
             assert reading.value is not None
             return reading.value
+
+    def _kept_s(self, reading: _Reading[T]) -> float:
+        if reading.error is not None:
+            return min(self._period_s, PERIOD_S)
+        return max(self._period_s, self._rest * reading.took_s)
 
     async def _attempt(self, key: str) -> tuple[T | None, Exception | None]:
         try:
@@ -77,18 +95,38 @@ class CampaignWatch:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self._counts = SharedReadings(self._read_counts, COUNTS_PERIOD_S, COUNTS_REST)
         self._samples: OrderedDict[str, deque[Sample]] = OrderedDict()
         self._shared = SharedReadings(self._read)
         self._rates = SharedReadings(self._read_rates, RATES_PERIOD_S)
+        self._missing = SharedReadings(self._read_missing, MISSING_PERIOD_S)
 
     async def status(self, campaign_id: int) -> CampaignStatus:
         """The status with the rate of the last seconds; without a rate at the first look."""
         return await self._shared.get(str(campaign_id))
 
+    async def counted(self, found: CampaignPage) -> CampaignPage:
+        """A page of a list with how far the messages of each campaign came."""
+        if not found.campaigns:
+            return found
+        key = " ".join(str(each.campaign_id) for each in found.campaigns)
+        return with_counts(found, await self._counts.get(key))
+
     async def rates(self, status: CampaignStatus, campaign_id: int) -> RateHistory:
         """The rates of the numbers that are drawn, from the beginning of the campaign."""
         shown = [number.phone_number_id for number in status.numbers[:NUMBERS_DRAWN]]
         return await self._rates.get(f"{campaign_id} {','.join(shown)}")
+
+    async def reports_missing_since(self, campaign_id: int) -> datetime | None:
+        """See `campaigns.results.missing_reports`."""
+        (since,) = await self._missing.get(str(campaign_id))
+        return since
+
+    async def _read_missing(self, key: str) -> tuple[datetime | None]:
+        return (await reports_missing_since(self._pool, int(key)),)
+
+    async def _read_counts(self, key: str) -> dict[int, dict[RecipientState, int]]:
+        return await read_counts(self._pool, [int(each) for each in key.split()])
 
     async def _read_rates(self, key: str) -> RateHistory:
         campaign_id, _, numbers = key.partition(" ")

@@ -45,11 +45,12 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token of a program, without its secret."""
+    """A token of a program, without its secret. `made_by`: who stands behind it; None if nobody knows."""
 
     name: str
     role: Role
     created_at: datetime
+    made_by: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,25 @@ async def sign_in(pool: Pool, name: str, password: str) -> str | None:
     return secret
 
 
+async def change_password(pool: Pool, name: str, present: str, new: str, *, session: str) -> bool:
+    """Whether the present password is right; then the new one counts, and all sessions of the user but this
+    one end. UsageError if the new one cannot be used.
+    """
+    sql = queries("console_people")
+    checked = _checked_password(new)
+    row = await pool.fetchrow(sql["user"], name)
+    stored = None if row is None else row["password_hash"]
+    if stored is None or not await _verify(stored, present[:PASSWORD_CHARACTERS_MAX]):
+        return False
+    hashed = await _hash(checked)
+    async with pool.acquire() as connection, connection.transaction():
+        if await connection.fetchval(sql["change_password"], name, stored, hashed) is None:
+            return False  # it was changed meanwhile
+        await connection.execute(sql["end_other_sessions"], name, digest(session))
+        await note_audit(connection, name, "password-change")
+    return True
+
+
 async def open_session(pool: Pool, secret: str, *, used: bool) -> Session | None:
     """The session of a cookie; None if it has ended. `used`: by a person, which keeps it open."""
     sql = queries("console_people")
@@ -179,15 +199,17 @@ async def end_sessions_of(pool: Pool, name: str, *, actor: str) -> None:
 async def list_tokens(pool: Pool) -> list[Token]:
     """All tokens, ordered by name."""
     rows = await pool.fetch(queries("console_people")["tokens"])
-    return [Token(row["name"], Role(row["role"]), row["created_at"]) for row in rows]
+    return [Token(row["name"], Role(row["role"]), row["created_at"], row["made_by"]) for row in rows]
 
 
-async def add_token(pool: Pool, name: str, role: Role, *, actor: str) -> str:
-    """The secret of a new token, which nobody can read again. UsageError if the name is taken."""
+async def add_token(pool: Pool, name: str, role: Role, *, actor: str, person: str | None = None) -> str:
+    """The secret of a new token, which nobody can read again. `person`: who stands behind the actor, if that
+    is a program. UsageError if the name is taken.
+    """
     _check_name(name)
     secret = secrets.token_urlsafe(SECRET_BYTES)
     async with pool.acquire() as connection, connection.transaction():
-        arguments = (digest(secret), name, role.value)
+        arguments = (digest(secret), name, role.value, person or actor)
         if await connection.fetchval(queries("console_people")["add_token"], *arguments) is None:
             raise UsageError(f'there is a token "{name}" already', remedy="remove it, or use another name")
         await note_audit(connection, actor, "token-add", token=name, role=role.value)
@@ -202,10 +224,10 @@ async def remove_token(pool: Pool, name: str, *, actor: str) -> None:
         await note_audit(connection, actor, "token-remove", token=name)
 
 
-async def find_token(database: Pool | Connection, secret: str) -> tuple[str, Role] | None:
-    """Name and role of a token; None if there is no such token."""
+async def find_token(database: Pool | Connection, secret: str) -> tuple[str, Role, str | None] | None:
+    """Name and role of a token, and who made it; None if there is no such token."""
     row = await database.fetchrow(queries("console_people")["token"], digest(secret))
-    return None if row is None else (row["name"], Role(row["role"]))
+    return None if row is None else (row["name"], Role(row["role"]), row["made_by"])
 
 
 def digest(secret: str) -> bytes:

@@ -10,6 +10,7 @@ from aiohttp import web
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from campaigns.planning.change import NameTaken
 from engine.api.service_error import ServiceError
 from engine.core.states import IllegalTransition
 from engine.errors import (
@@ -32,6 +33,7 @@ _OF_ERRORS: tuple[tuple[type[Exception], int, str], ...] = (
     (NotFound, 404, "not_found"),
     (IllegalTransition, 409, "illegal_transition"),
     (UsageError, 422, "wrong_input"),
+    (NameTaken, 422, "name_taken"),
     (ConfigurationError, 422, "wrong_configuration"),
     (TryLater, 409, "try_later"),
     (Incomplete, 409, "incomplete"),
@@ -56,6 +58,7 @@ MESSAGES = {
     "stale_form": "the page is too old; load it again and repeat",
     "sign_in_needed": "sign in, or send a token",
     "sign_in_refused": "the name or the password is wrong",
+    "password_wrong": "the present password is wrong",
     "too_many_attempts": "too many attempts to sign in; wait a while",
     "too_many_requests": "too many requests of this kind; wait as long as Retry-After says",
     "role_too_low": "your role does not allow this",

@@ -15,15 +15,18 @@ KEYS_MAX = 10_000  # the oldest are forgotten: memory must not grow with the nam
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """`burst` requests at once, then one more every `refill_s`."""
+    """`burst` requests at once, then one more every `refill_s`. `is_shared`: by all callers together."""
 
     name: str
     burst: int
     refill_s: float
+    is_shared: bool = False
 
 
 # An upload fills the disk, and its check takes a core for seconds.
 UPLOADS = Allowance("upload", 20, 15.0)
+# Each reads all rows of a list in a process of its own. A program repeats it until the check has ended.
+LIST_CHECKS = Allowance("list-check", 20, 5.0)
 # Each sends a message, which costs money and a part of the number's rate.
 TEST_SENDS = Allowance("test-send", 20, 15.0)
 # One reads millions of rows.
@@ -32,8 +35,8 @@ EXPORTS = Allowance("export", 20, 10.0)
 WHOLE_READINGS = Allowance("whole-reading", 20, 5.0)
 # Those of all callers together take turns: others need the rest of the pool.
 WHOLE_READINGS_AT_ONCE = 2
-# The service allows 200 management calls an hour to all processes; ten leave most of them to the workers.
-SERVICE_CALLS = Allowance("service-call", 10, 36.0)
+# The service allows 200 management calls an hour to all processes: about half are left to the workers.
+SERVICE_CALLS = Allowance("service-call", 10, 36.0, is_shared=True)
 # A program with an old token tries it again and again; each try asks the database.
 TOKEN_FAILURES = Allowance("token", 30, 1.0)
 
@@ -84,14 +87,15 @@ class Buckets:
 
 
 class RequestLimits:
-    """The allowances of each caller."""
+    """The allowances of each caller, and those of all together."""
 
     def __init__(self) -> None:
         self._buckets = Buckets()
 
     def wait_s(self, allowance: Allowance, caller: str, now_s: float) -> float:
         """How long until the caller may; 0 if now, which then counts."""
-        return self._buckets.wait_s({f"{allowance.name} {caller}": allowance}, now_s)
+        key = allowance.name if allowance.is_shared else f"{allowance.name} {caller}"
+        return self._buckets.wait_s({key: allowance}, now_s)
 
 
 def network_of(address: str) -> str:

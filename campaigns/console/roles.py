@@ -7,9 +7,11 @@ class Role(StrEnum):
     LOOK = "look"
     """See everything, change nothing."""
     SEND = "send"
-    """Also create, steer and test campaigns, let numbers send again, and suppress phones."""
+    """Also create, steer and test campaigns, let numbers send again, suppress phones, submit templates, and
+    read numbers and templates from the service.
+    """
     MANAGE = "manage"
-    """Also change limits, users and tokens, and take phones off the suppression list."""
+    """Also change limits, users and tokens, take phones off the suppression list, and erase people."""
 
 
 _ORDER = tuple(Role)

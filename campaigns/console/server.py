@@ -68,7 +68,7 @@ def application(console: Console, table: Iterable[Route] | None = None) -> web.A
     app[NUMBERS] = shared_numbers(console)
     app[REVIEWS] = shared_reviews(console)
     keep_readings(app, console.pool)
-    app[RESULTS] = shared_results(app[READINGS], console.pool)
+    app[RESULTS] = shared_results(app[READINGS], console.pool, console.own.zone)
     app[PLANS] = shared_plans(console)
     app.on_response_prepare.append(add_security_headers)
     app.on_response_prepare.append(_note_begun)

@@ -18,7 +18,7 @@ UPLOADS = "uploads"
 class ConsoleSettings:
     """`url`: the address in browsers; None: only this machine uses it. `user_header`: names the user in
     requests of `proxies`. `uploads`: the directory of uploaded files, which no address leads to. `approval`:
-    no campaign starts before a second person has approved it.
+    no campaign starts before a second person has approved it. `zone`: of the times on pages.
     """
 
     url: str | None
@@ -27,6 +27,7 @@ class ConsoleSettings:
     uploads: Path
     upload_bytes_max: int
     approval: bool = False
+    zone: str = "UTC"
 
     @property
     def is_secure(self) -> bool:
@@ -73,6 +74,7 @@ def console_settings(settings: Settings) -> ConsoleSettings:
         settings.home / UPLOADS,
         settings.console_upload_mib << 20,
         settings.console_approval,
+        settings.console_zone,
     )
 
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from hashlib import file_digest
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -142,6 +143,11 @@ def find_upload(settings: ConsoleSettings, reference: str) -> Upload | None:
         return None
     name = (directory / NAME_FILE).read_text("utf-8")
     return Upload(directory, directory / f"audience{_suffix(name)}", name)
+
+
+def digest_of(upload: Upload) -> bytes:
+    with upload.path.open("rb") as file:
+        return file_digest(file, "sha256").digest()
 
 
 def discard(upload: Upload) -> None:

@@ -29,10 +29,13 @@ _UNRELEASED = (CampaignState.DRAFT, CampaignState.PAUSED)
 
 @dataclass(frozen=True, slots=True)
 class StartRequest:
-    """Somebody asked to start a campaign. `approved_by` None: nobody approved it yet."""
+    """Somebody asked to start a campaign. `person`: who asked, or made the token of the program that asked.
+    `approved_by` None: nobody approved it yet.
+    """
 
     content_hash: str
     asked_by: str
+    person: str
     asked_at: datetime
     approved_by: str | None
 
@@ -47,12 +50,14 @@ class Verdict(Enum):
 
 
 def decide(request: StartRequest | None, content_hash: str, name: str, *, is_person: bool) -> Verdict:
-    """For a campaign that was never started. A program may ask, and never approves."""
+    """For a campaign that was never started. A program may ask, and never approves. Nor does who made its
+    token, since one person would be both.
+    """
     if request is None or request.content_hash != content_hash:
         return Verdict.ASK
     if request.approved_by is not None:
         return Verdict.RELEASE
-    return Verdict.APPROVE if is_person and request.asked_by != name else Verdict.WAIT
+    return Verdict.APPROVE if is_person and name not in (request.asked_by, request.person) else Verdict.WAIT
 
 
 async def start_request(database: Pool | Connection, campaign: Campaign) -> StartRequest | None:
@@ -64,9 +69,17 @@ async def start_request(database: Pool | Connection, campaign: Campaign) -> Star
 
 
 async def release_by_two(
-    pool: Pool, settings: Settings, name: str, event: CampaignEvent, *, actor: str, is_person: bool
+    pool: Pool,
+    settings: Settings,
+    name: str,
+    event: CampaignEvent,
+    *,
+    actor: str,
+    person: str,
+    is_person: bool,
 ) -> Released:
     """Start or resume a campaign; if it was never started, only once a second person asks for it too.
+    `person`: who stands behind the actor, if that is a program.
 
     Errors as `start_checked` and `resume_checked`.
     """
@@ -82,7 +95,7 @@ async def release_by_two(
             request = await _request(connection, campaign.campaign_id)
             verdict = decide(request, row["content_hash"], actor, is_person=is_person)
         if verdict is Verdict.ASK:
-            await _ask(connection, campaign, row["content_hash"], actor)
+            await _ask(connection, campaign, row["content_hash"], actor, person)
         elif verdict is Verdict.APPROVE:
             await _approve(connection, campaign, actor)
     if verdict in (Verdict.RELEASE, Verdict.APPROVE):
@@ -92,9 +105,11 @@ async def release_by_two(
     return Released([change], ["it waits for approval: another person must start it too"])
 
 
-async def _ask(connection: Connection, campaign: Campaign, content_hash: str, actor: str) -> None:
+async def _ask(
+    connection: Connection, campaign: Campaign, content_hash: str, actor: str, person: str
+) -> None:
     await connection.execute(
-        queries("console_people")["ask_start"], campaign.campaign_id, content_hash, actor
+        queries("console_people")["ask_start"], campaign.campaign_id, content_hash, actor, person
     )
     reason = f"{actor} asked to start it; it waits for approval by another person"
     code = ReasonCode.START_APPROVAL_NEEDED

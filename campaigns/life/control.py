@@ -33,7 +33,7 @@ CANCELLED_BY_HAND = "cancelled by hand"
 @dataclass(frozen=True, slots=True)
 class Campaign:
     """A campaign as stored. `planned_at` None: its planning still runs or was interrupted. `test_of`: the
-    campaign that this one of `campaign test-send` tests.
+    campaign that this one of `campaign test-send` tests. `retry_of`: the one whose failed people it sends to.
     """
 
     campaign_id: int
@@ -58,6 +58,7 @@ class Campaign:
     started_at: datetime | None
     finished_at: datetime | None
     test_of: str | None
+    retry_of: str | None
 
 
 Check: TypeAlias = Callable[[Campaign], Awaitable[None]]
@@ -111,6 +112,12 @@ async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
         where=await describe_database(database),
         remedy=f"did you mean {' or '.join(near)}?" if near else "`drumbeat campaign list` shows all",
     )
+
+
+async def retries_of(database: Pool | Connection, campaign: Campaign) -> list[str]:
+    """The names of the campaigns that send once more to those whom it did not reach, the first one first."""
+    rows = await database.fetch(queries("campaign_control")["retries"], campaign.campaign_id)
+    return [row["name"] for row in rows]
 
 
 async def list_campaigns(connection: Connection, *, tests: bool = False) -> list[Campaign]:

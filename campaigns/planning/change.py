@@ -6,7 +6,7 @@ from typing import Any
 
 from campaigns.describe_database import describe_database
 from campaigns.planning.change_rules import Change, Effect, decide_changes, effect_of
-from campaigns.planning.removal import remove_draft
+from campaigns.planning.removal import remove_planned
 from campaigns.planning.schedule import RECIPIENT, Schedule
 from campaigns.planning.spec import NOTED, CampaignSpec, Identity
 from engine.core.states import CampaignState
@@ -66,10 +66,14 @@ async def require_allowed(
     )
 
 
-async def differs(connection: Connection, known: KnownCampaign, identity: Identity) -> ConfigurationError:
+class NameTaken(ConfigurationError):
+    """Another campaign has the name, or the external id."""
+
+
+async def differs(connection: Connection, known: KnownCampaign, identity: Identity) -> NameTaken:
     """The error of a create whose name another campaign has."""
     differences = "; ".join(map(str, identity.differences(known.options)))
-    return ConfigurationError(
+    return NameTaken(
         f'the campaign "{known.name}" exists with another file or other options: {differences}',
         where=await describe_database(connection),
         remedy="use another name or external id, or repeat the original options",
@@ -139,10 +143,11 @@ class Replaced:
     async def remove(self, connection: Connection, identity: Identity) -> None:
         """TryLater if it is no draft any more."""
         changed = [difference.option for difference in identity.differences(self.known.options)]
-        await remove_draft(
+        await remove_planned(
             connection,
             self.known.campaign_id,
             self.known.name,
+            {CampaignState.DRAFT},
             actor=self.actor,
             action="replan",
             detail={"name": self.known.name, "changed": changed},

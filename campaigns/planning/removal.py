@@ -1,13 +1,15 @@
-"""Removes campaigns that never sent: what an interrupted create left, and drafts.
+"""Removes campaigns that never sent: what an interrupted create left, drafts, and what was not started.
 
 Law: a campaign is first marked as not planned, so that nobody can start it, and its row goes last. A removal
 that is killed is finished by the next create of the name, or by the next delete.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 import asyncpg
 
+from engine.core.states import CampaignState
 from engine.errors import TryLater
 from engine.store.database import Connection
 from engine.store.queries import queries
@@ -43,15 +45,22 @@ async def remove_leftovers(connection: Connection, campaign_id: int) -> None:
     await connection.execute(sql["remove_unplanned"], campaign_id)
 
 
-async def remove_draft(
-    connection: Connection, campaign_id: int, name: str, *, actor: str, action: str, detail: dict[str, Any]
+async def remove_planned(
+    connection: Connection,
+    campaign_id: int,
+    name: str,
+    states: Collection[CampaignState],
+    *,
+    actor: str,
+    action: str,
+    detail: dict[str, Any],
 ) -> None:
-    """Remove a planned draft with its recipients, and note who did it. The caller holds its locks.
+    """Remove a planned campaign with its recipients, and note who did it. The caller holds its locks.
 
-    TryLater if it is no draft any more.
+    TryLater if it was started, or is in none of these `states` any more.
     """
     async with connection.transaction():
-        if await connection.fetchval(queries("plan")["retire_draft"], campaign_id) is None:
+        if await connection.fetchval(queries("plan")["retire"], campaign_id, list(states)) is None:
             raise TryLater(
                 f'the campaign "{name}" was started meanwhile', remedy="look at it, and repeat the command"
             )

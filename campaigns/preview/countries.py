@@ -15,18 +15,21 @@ _BY_AREA_CODE = (1, 7)
 UNKNOWN = "ZZ"
 
 
+def calling_code(phone: int) -> str:
+    """The first digits of a phone that name its country; empty if no country has them."""
+    digits = str(phone)
+    found = (digits[:length] for length in (1, 2, 3))
+    return next((code for code in found if phone > 0 and int(code) in COUNTRY_CODE_TO_REGION_CODE), "")
+
+
 def country_of(phone: int) -> str:
     """The ISO code of two letters; ZZ if no country has the calling code, 001 for an international one."""
-    if phone <= 0:  # a forgotten person
+    code = calling_code(phone)
+    if not code:  # also of a forgotten person
         return UNKNOWN
-    digits = str(phone)
-    for length in (1, 2, 3):
-        code = int(digits[:length])
-        if code in COUNTRY_CODE_TO_REGION_CODE:
-            number = PhoneNumber(country_code=code, national_number=int(digits[length:] or 0))
-            shared = region_code_for_number(number) if code in _BY_AREA_CODE else None
-            return shared or region_code_for_country_code(code)
-    return UNKNOWN
+    number = PhoneNumber(country_code=int(code), national_number=int(str(phone)[len(code) :] or 0))
+    shared = region_code_for_number(number) if int(code) in _BY_AREA_CODE else None
+    return shared or region_code_for_country_code(int(code))
 
 
 def by_country(samples: Iterable[tuple[int, int]]) -> dict[str, int]:

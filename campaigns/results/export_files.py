@@ -4,6 +4,7 @@ Law: no cell of CSV or XLSX starts a formula in a spreadsheet. The cells hold te
 service, and `=HYPERLINK(…)` in a name must stay a name. JSON Lines and Parquet hold the values as they are.
 """
 
+import codecs
 import csv
 import io
 from collections.abc import Sequence
@@ -62,10 +63,15 @@ def writer_of(form: ExportForm, file: BinaryIO, campaign: str, columns: Sequence
 
 
 class CsvWriter:
-    """UTF-8 with commas."""
+    """UTF-8 with commas. `separator`: another one; then it has a mark of its encoding too, without which a
+    spreadsheet that opens it reads accents wrong.
+    """
 
-    def __init__(self, file: BinaryIO, columns: Sequence[str]) -> None:
+    def __init__(self, file: BinaryIO, columns: Sequence[str], separator: str = "") -> None:
         self._file = file
+        self._separator = separator or ","
+        if separator:
+            file.write(codecs.BOM_UTF8)
         self._write([columns])
 
     def write(self, page: Sequence[Sequence[Any]]) -> None:
@@ -73,7 +79,7 @@ class CsvWriter:
 
     def _write(self, rows: Sequence[Sequence[str]]) -> None:
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(rows)
+        csv.writer(text, delimiter=self._separator, lineterminator="\n").writerows(rows)
         self._file.write(text.getvalue().encode())
 
     def close(self) -> None:

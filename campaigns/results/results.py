@@ -14,6 +14,7 @@ from typing import Any
 
 from campaigns.results.breakdown import By, Line, breakdowns, percentiles_s
 from campaigns.results.campaign_pages import accepted_messages
+from campaigns.results.funnel import funnel
 from campaigns.results.rates import RateHistory, read_rates
 from campaigns.results.replies import campaign_reply_page
 from campaigns.results.report import NumberReport, number_reports
@@ -104,7 +105,7 @@ class CampaignResults:
             "as_of": self.read_at,
             "recipients": self.status.recipients,
             "counts": {state.value: self.status.counts[state] for state in RecipientState},
-            "accepted": self.accepted,
+            "accepted": funnel(self.status.counts, self.accepted)[RecipientState.ACCEPTED],
             "replied": self.replied,
             "latest_reply_at": self.latest_reply_at,
             "delivery_s": percentiles_s(self.delivery.steps),

@@ -26,6 +26,8 @@ _BUTTON_MEMBERS = {
 # The service writes the body of an AUTHENTICATION template (open point).
 _CODE_TEXT = "*{{1}}* is your verification code."
 _SECURITY_TEXT = " For your security, do not share this code."
+_EXPIRY_TEXT = "This code expires in {} minutes."
+EXPIRY_LIMIT_MINUTES = 90
 
 
 def read_template(content: Mapping[str, Any], template_id: str) -> Template:
@@ -62,6 +64,8 @@ def _read_component(given: Any, category: str) -> dict[str, Any]:
         raise Refused(100, f"each component has a type: {', '.join(_COMPONENT_TYPES)}")
     if kind == "BODY" and category == "AUTHENTICATION" and component.get("text") is None:
         return _authentication_body(component)
+    if kind == "FOOTER" and category == "AUTHENTICATION" and component.get("text") is None:
+        return _authentication_footer(component)
     text = component.get("text")
     needs_text = kind in ("BODY", "FOOTER") or component.get("format") == "TEXT"
     if needs_text and not (isinstance(text, str) and 0 < len(text) <= BODY_LIMIT_CHARACTERS):
@@ -79,6 +83,13 @@ def _authentication_body(component: dict[str, Any]) -> dict[str, Any]:
         raise Refused(100, "add_security_recommendation is true or false")
     text = _CODE_TEXT + (_SECURITY_TEXT if recommends else "")
     return {**component, "text": text, "example": {"body_text": [["123456"]]}}
+
+
+def _authentication_footer(component: dict[str, Any]) -> dict[str, Any]:
+    minutes = component.get("code_expiration_minutes")
+    if not (type(minutes) is int and 1 <= minutes <= EXPIRY_LIMIT_MINUTES):
+        raise Refused(100, f"the FOOTER has code_expiration_minutes, 1 to {EXPIRY_LIMIT_MINUTES}")
+    return {**component, "text": _EXPIRY_TEXT.format(minutes)}
 
 
 def _read_buttons(given: Any) -> list[dict[str, Any]]:

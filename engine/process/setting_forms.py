@@ -5,6 +5,7 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import unquote, urlsplit
+from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, SecretStr
 
@@ -78,6 +79,14 @@ def _networks(text: str) -> str:
     return text
 
 
+def _time_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ValueError, KeyError, OSError):
+        raise ValueError("must be a time zone such as Europe/Berlin") from None
+    return name
+
+
 Home = Annotated[Path, AfterValidator(_absolute)]
 FilePath = Annotated[Path, AfterValidator(_absolute)]
 BaseUrl = Annotated[str, AfterValidator(_base_url), AfterValidator(_without_slash)]
@@ -90,3 +99,4 @@ Version = Annotated[str, _shaped(r"v\d+\.\d+", "a version like v22.0")]
 HeaderName = Annotated[str, _shaped(r"[A-Za-z0-9-]{1,64}", "the name of a header, such as X-Remote-User")]
 Networks = Annotated[str, AfterValidator(_networks)]
 Product = Annotated[str, _shaped(r"[a-z][a-z_]*", "a lower-case word")]
+TimeZone = Annotated[str, AfterValidator(_time_zone)]

@@ -47,6 +47,7 @@ from engine.process.setting_forms import (
     PlainSecret,
     Product,
     ProxyUrl,
+    TimeZone,
     Token,
     Version,
 )
@@ -202,6 +203,10 @@ class Settings(BaseSettings):
     console_approval: bool = False
     """`true`: in the console, a campaign starts only once a second person has started it too. The command
     line is not concerned.
+    """
+    console_zone: TimeZone = "UTC"
+    """The time zone of times in reports of results, and in the console. A browser with JavaScript shows times
+    in its own zone.
     """
     metrics_host: str = "127.0.0.1"
     """The address where a worker serves its metrics; `0.0.0.0` in a container."""

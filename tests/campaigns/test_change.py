@@ -1,13 +1,14 @@
 """A planned campaign is changed, planned anew, or left as it was; a draft is deleted with all that it had."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from campaigns.life import control
+from campaigns.life import control, delete
+from campaigns.life.control import cancel, pause, start
 from campaigns.life.delete import delete_campaign
 from campaigns.manifest.campaign import campaign_spec
 from campaigns.manifest.values import of_clone, of_edit
@@ -27,6 +28,7 @@ from engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import Killed, create_and_be_killed, everything, recipients
 
+SOON = (datetime.now(UTC) + timedelta(days=1)).isoformat()
 LATER = (datetime.now(UTC) + timedelta(days=3)).isoformat()
 
 
@@ -137,13 +139,13 @@ async def test_a_draft_that_starts_meanwhile_is_not_planned_anew(
 ) -> None:
     """It is checked as a draft; a worker or a run starts it before its recipients would be removed."""
     await create_campaign(ready, asked)
-    real = change.remove_draft
+    real = change.remove_planned
 
     async def start_first(*arguments: Any, **named: Any) -> None:
         await state(pool, "running")
         await real(*arguments, **named)
 
-    monkeypatch.setattr(change, "remove_draft", start_first)
+    monkeypatch.setattr(change, "remove_planned", start_first)
     with pytest.raises(TryLater, match="started meanwhile"):
         await changed(ready, replace(asked, language="pt_BR"))
     assert len(await recipients(pool)) == 10
@@ -250,11 +252,47 @@ async def test_a_deleted_draft_leaves_its_audit_and_nothing_else(
         await delete_campaign(ready, "spring", actor="ana@ops")
 
 
-@pytest.mark.parametrize("name", ["scheduled", "running", "paused", "finished", "cancelled", "expired"])
-async def test_only_a_draft_is_deleted(ready: str, pool: Pool, asked: CampaignSpec, name: str) -> None:
+@pytest.mark.parametrize("name", ["running", "paused", "finished", "cancelled", "expired"])
+async def test_what_was_started_is_not_deleted(
+    ready: str, pool: Pool, asked: CampaignSpec, name: str
+) -> None:
     await create_campaign(ready, asked)
+    await pool.execute("UPDATE campaigns SET started_at = now()")
     await state(pool, name)
-    with pytest.raises(UsageError, match=f"{name} campaign cannot be deleted"):
+    with pytest.raises(UsageError, match=f"{name} campaign that was started cannot be deleted"):
+        await delete_campaign(ready, "spring", actor="ana@ops")
+    assert len(await recipients(pool)) == 10
+
+
+@pytest.mark.parametrize(
+    ("steps", "reached"), [((), "scheduled"), ((pause,), "paused"), ((cancel,), "cancelled")]
+)
+async def test_what_was_scheduled_and_never_sent_is_deleted(
+    ready: str, pool: Pool, asked: CampaignSpec, steps: Sequence[Any], reached: str
+) -> None:
+    await create_campaign(ready, replace(asked, start_at=SOON))
+    async with pool.acquire() as connection:
+        for step in (start, *steps):
+            await step(connection, "spring")
+    assert await pool.fetchval("SELECT state FROM campaigns") == reached
+    await delete_campaign(ready, "spring", actor="ana@ops")
+    assert set((await everything(pool)).values()) == {0}
+
+
+async def test_a_campaign_that_starts_while_it_is_deleted_stays(
+    ready: str, pool: Pool, asked: CampaignSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await create_campaign(ready, asked)
+    real = delete.remove_planned
+
+    async def start_first(*arguments: Any, **named: Any) -> None:
+        async with pool.acquire() as connection:
+            await start(connection, "spring")
+            await pause(connection, "spring")
+        await real(*arguments, **named)
+
+    monkeypatch.setattr(delete, "remove_planned", start_first)
+    with pytest.raises(TryLater, match="started meanwhile"):
         await delete_campaign(ready, "spring", actor="ana@ops")
     assert len(await recipients(pool)) == 10
 

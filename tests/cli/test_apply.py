@@ -87,7 +87,7 @@ def test_drafts_are_cloned_edited_and_deleted(drumbeat: Drumbeat, manifest: Path
     drumbeat.ok("campaign", "start", "spring")
     refused = drumbeat("campaign", "delete", "external:crm-7", "--yes")
     assert refused.exit_code == 2
-    assert "a running campaign cannot be deleted, only a draft" in refused.complaint
+    assert "a running campaign that was started cannot be deleted" in refused.complaint
     refused = drumbeat("campaign", "edit", "spring", "--language", "en_US")
     assert refused.exit_code == 78
     assert "refused: it may change only in a draft, and the campaign is running" in refused.stdout

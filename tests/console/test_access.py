@@ -6,8 +6,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from campaigns.console.people import SESSION_S, remove_user, store_user
-from campaigns.console.request_limits import EXPORTS, TOKEN_FAILURES
+from campaigns.console.people import SESSION_S, add_token, remove_user, store_user
+from campaigns.console.request_limits import EXPORTS, LIST_CHECKS, SERVICE_CALLS, TOKEN_FAILURES
 from campaigns.console.roles import Role
 from campaigns.console.security_headers import HEADERS
 from campaigns.console.sign_in_limit import NAME_ATTEMPTS
@@ -249,6 +249,17 @@ async def test_what_costs_much_is_limited_for_each_caller(ana: Caller, manager: 
     )
     assert (await ana.get("/campaigns/spring/export")).status == 200  # another caller
     assert (await manager.get("/api/v1/campaigns/spring")).status == 200  # what costs little
+    path = "/api/v1/lists/0/check"
+    statuses = [(await manager.post(path, json={})).status for _ in range(LIST_CHECKS.burst + 1)]
+    assert statuses == [404] * LIST_CHECKS.burst + [429]
+
+
+async def test_calls_of_the_service_are_limited_for_all_callers_together(pool: Pool, manager: Caller) -> None:
+    """The service counts them for the account."""
+    path, other = "/api/v1/numbers/sync", await add_token(pool, "other", Role.SEND, actor="test")
+    callers = [manager, Caller(manager.url, other)]
+    statuses = [(await callers[turn % 2].post(path)).status for turn in range(SERVICE_CALLS.burst + 2)]
+    assert statuses == [422] * SERVICE_CALLS.burst + [429, 429]  # no service is configured
 
 
 async def test_many_wrong_tokens_of_an_address_are_slowed_down_and_right_ones_not(manager: Caller) -> None:

@@ -94,7 +94,7 @@ async def test_a_template_is_submitted_and_its_review_is_shown(
     async with pool.acquire() as connection:
         await act(connection)
     shown = (await here.get("/templates/summer_news")).text
-    assert "Reason: INVALID_FORMAT" in shown and "The service reviews it" not in shown
+    assert "(INVALID_FORMAT)" in shown and "The service reviews it" not in shown
 
 
 @needs_chromium

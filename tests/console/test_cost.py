@@ -123,6 +123,24 @@ async def test_an_error_is_not_shared_for_a_long_period(monkeypatch: pytest.Monk
     assert [await shared.get("spring") for _ in range(2)] == ["the plan", "the plan"]
 
 
+async def test_what_takes_long_to_read_rests_longer() -> None:
+    reads = 0
+
+    async def read(key: str) -> str:
+        nonlocal reads
+        reads += 1
+        await asyncio.sleep(0)
+        return key
+
+    rested, always = SharedReadings(read, 0.0, rest=1e9), SharedReadings(read, 0.0)
+    for _ in range(3):
+        await rested.get("spring")
+    assert reads == 1
+    for _ in range(3):
+        await always.get("spring")
+    assert reads == 4
+
+
 async def test_whole_readings_take_turns_and_leave_the_rest_of_the_pool(
     database_url: str, campaign: str, tmp_path: Path
 ) -> None:
@@ -143,11 +161,13 @@ async def test_whole_readings_take_turns_and_leave_the_rest_of_the_pool(
 async def test_many_who_watch_cost_one_refresh_a_second(
     database_url: str, campaign: str, tmp_path: Path
 ) -> None:
-    """Of a campaign and of the list."""
+    """Of a campaign and of the list. Whether reports are missing is read less often: that may take many rows."""
     asked: Counter[str] = Counter()
     names = {
         queries("progress")["status"]: "status",
         queries("results_pages")["campaigns"]: "list",
+        queries("missing_reports")["missing_since"]: "missing",
+        queries("results_pages")["counts"]: "counts",
     }
 
     async def listen(connection: Connection) -> None:
@@ -166,6 +186,8 @@ async def test_many_who_watch_cost_one_refresh_a_second(
                 await asyncio.sleep(0.01)
         periods = (time.monotonic() - began_s) / PERIOD_S
         assert max(asked["status"], asked["list"]) <= periods + 2
+        assert asked["missing"] <= 1
+        assert asked["counts"] <= periods * PERIOD_S / live.COUNTS_PERIOD_S + 2
 
 
 @asynccontextmanager

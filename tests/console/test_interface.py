@@ -130,8 +130,13 @@ CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
 ]  # fmt: skip
 # Only its refusal is driven: a canary takes a sender. tests/campaigns has the rest.
 NO_CANARY = {("POST", "/campaigns/{name}/approve")}
-# Driven beside the emulator, by test_account_at_service.py.
-AT_SERVICE = {("POST", "/templates"), ("POST", "/templates/sync"), ("POST", "/numbers/sync")}
+# Driven beside the emulator, by test_account_at_service.py and test_template_pages.py.
+AT_SERVICE = {
+    ("POST", "/templates"),
+    ("POST", "/templates/sync"),
+    ("DELETE", "/templates/{name}"),
+    ("POST", "/numbers/sync"),
+}
 NO_JSON = {
     ("GET", "/campaigns/{name}/progress"),
     ("GET", "/campaigns/{name}/export"),

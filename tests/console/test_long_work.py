@@ -3,14 +3,15 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Error, Page, Route, expect
 
 from campaigns.console import jobs
-from campaigns.console.api import replying, steering
+from campaigns.console.api import account, replying, steering, upload_planning
 from campaigns.console.api.operations import PREFIX
 from campaigns.console.pages import work
 from campaigns.console.roles import Role
@@ -18,7 +19,7 @@ from campaigns.planning.plan import PlanProgress
 from engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, page, require_accessible
 from tests.console.conftest import BAD_CODE, Caller
-from tests.console.test_interface import require_documented
+from tests.console.test_interface import SPEC, form, require_documented, suppression_form
 
 __all__ = ["browser", "page"]  # fixtures
 
@@ -92,7 +93,7 @@ async def test_work_that_is_refused_shows_its_form_with_what_was_typed(
     begun = await manager.post(f"{SPRING}/retry", data={"code": "77", "new_name": "again"})
     go_on.set()
     shown = await ended(manager, begun.headers["Location"])
-    assert shown.status == 422 and 'role="alert"' in shown.text
+    assert shown.status == 200 and 'role="alert"' in shown.text
     assert 'value="77"' in shown.text and 'value="again"' in shown.text
     assert f'action="{SPRING}/retry"' in shown.text
 
@@ -113,6 +114,30 @@ async def test_a_program_gets_the_address_of_the_work_and_its_reply_there(
     assert done.body["reply"]["name"] == "spring/retry-1"
     refused = await ended(manager, other.headers["Location"])
     assert refused.body["problem"]["code"] == "key_reused"
+    assert await pool.fetchval("SELECT count(*) FROM audit WHERE action = 'create'") == 1
+
+
+async def test_a_program_that_uploads_need_not_wait_either(
+    manager: Caller, pool: Pool, go_on: asyncio.Event, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is kept until the work has ended, and no longer; that of a repeated request is not kept at all."""
+    monkeypatch.setattr(upload_planning, "create_campaign", _slow(upload_planning.create_campaign, go_on))
+    monkeypatch.setattr(account, "import_upload", _slow(account.import_upload, go_on))
+    uploads = tmp_path / "uploads"
+    begun, again = [await manager.post(f"{PREFIX}/campaigns", data=form(SPEC), headers=KEY) for _ in "ab"]
+    assert (begun.status, again.status) == (202, 202)
+    assert begun.headers["Location"] == again.headers["Location"] and len(list(uploads.iterdir())) == 1
+    require_documented("POST", "/campaigns", begun)
+    importing = await manager.post(f"{PREFIX}/suppressions/import", data=suppression_form())
+    assert importing.status == 202
+    go_on.set()
+    done = await ended(manager, begun.headers["Location"])
+    assert (done.body["reply"]["name"], done.body["reply"]["rejected"]) == ("autumn", 1)
+    assert (await ended(manager, importing.headers["Location"])).body["reply"]["changed"] == 1
+    assert list(uploads.iterdir()) == []
+    monkeypatch.setattr(replying, "WAIT_S", 60.0)
+    stored = await manager.post(f"{PREFIX}/campaigns", data=form(SPEC), headers=KEY)
+    assert stored.body == done.body["reply"] and list(uploads.iterdir()) == []
     assert await pool.fetchval("SELECT count(*) FROM audit WHERE action = 'create'") == 1
 
 
@@ -164,3 +189,43 @@ async def test_the_page_leads_on_by_itself(page: Page, go_on: asyncio.Event) -> 
     await require_accessible(page)
     go_on.set()
     await expect(page).to_have_url(re.compile("/campaigns/spring%2Fretry-1$"))
+
+
+@needs_chromium
+@pytest.mark.parametrize(
+    ("code", "shows"), [(str(BAD_CODE), "retry-1"), ("77", "there is nobody to send to")]
+)
+async def test_behind_a_proxy_that_holds_events_back_the_end_shows_too(
+    page: Page, go_on: asyncio.Event, code: str, shows: str
+) -> None:
+    held = asyncio.Event()
+
+    async def hold(_: Route) -> None:
+        await held.wait()
+
+    await page.route("**/live/**", hold)
+    await page.clock.install()
+    await page.goto(f"{SPRING}/retry?code={code}")
+    await page.get_by_role("button", name="Create the retry").click()
+    await expect(page.get_by_text("4,711 rows so far")).to_be_visible()
+    await page.clock.run_for(11_000)
+    await expect(page.locator(".live")).to_have_text("asks every few seconds")
+    go_on.set()
+    async with promptly():
+        while not await page.get_by_text(shows).first.is_visible():
+            with suppress(Error):  # the page is being left
+                await page.clock.run_for(2_000)
+    held.set()
+    await page.unroute_all(behavior="ignoreErrors")
+
+
+async def test_of_those_that_ended_only_the_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "ENDED_KEPT_MAX", 2)
+    several = jobs.Jobs()
+
+    async def work(progress: Any) -> str:
+        return "/there"
+
+    for key in "abcd":
+        await several.begin(key, work).wait(60.0)
+    assert [key for key in "abcd" if several.find(key) is not None] == ["b", "c", "d"]

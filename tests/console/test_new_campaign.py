@@ -74,19 +74,22 @@ async def test_from_a_message_to_the_start(sender: Caller, path: str, pool: Pool
     checked = await sender.post(f"{path}/sending", data={**SENDING, "check": "1"})
     assert checked.headers["Location"] == f"{path}/sending"
     page = await text_of(sender, f"{path}/sending")
-    assert "3 rows = 2 recipients + 1 rejected + 0 duplicates" in page
+    assert "3 rows = 2 recipients + 1 bad rows + 0 repeated phones" in page
     assert "there is no table of prices" in page and "DRUMBEAT_PRICES" in page
     created = await sender.post(f"{path}/sending", data=SENDING)
     assert created.headers["Location"] == "/campaigns/autumn/launch"
     assert not any((tmp_path / "uploads").iterdir())
     summary = await text_of(sender, "/campaigns/autumn/launch")
     assert "2 people get the message order from Lantern" in summary and "Hello Bo, your order B1" in summary
+    offered = re.findall(r'data-focus="(\w+)"', await text_of(sender, "/campaigns/autumn"))
+    assert offered[:2] == ["start", "cancel"], "nothing runs that a pause would stop"
     assert (await sender.post("/campaigns/autumn/launch")).headers["Location"] == "/campaigns/autumn"
     assert await pool.fetchval("SELECT state FROM campaigns WHERE name = 'autumn'") == "running"
     assert (await sender.get("/campaigns/autumn/launch")).headers["Location"] == "/campaigns/autumn"
-    assert (await sender.get(f"{path}/sending")).headers[
-        "Location"
-    ] == "/campaigns/autumn/launch"  # gone back
+    for step in ("", "/message", "/rows", "/sending"):  # gone back, or in another tab
+        assert (await sender.get(f"{path}{step}")).headers["Location"] == "/campaigns/autumn/launch"
+    again = await sender.post(f"{path}/message", data=MESSAGE)
+    assert again.headers["Location"] == "/campaigns/autumn/launch"
 
 
 async def test_a_check_that_something_chosen_since_made_old_is_not_shown(sender: Caller, path: str) -> None:
@@ -96,6 +99,18 @@ async def test_a_check_that_something_chosen_since_made_old_is_not_shown(sender:
     assert "What the check found" in await text_of(sender, f"{path}/sending")
     await sender.post(f"{path}/message", data={**MESSAGE, "source.2": "column:lang"})
     assert "What the check found" not in await text_of(sender, f"{path}/sending")
+
+
+async def test_the_check_of_the_rows_and_that_of_the_plan_keep_each_other(sender: Caller, path: str) -> None:
+    await use(sender, path)
+    await sender.post(f"{path}/message", data=MESSAGE)
+    await sender.post(f"{path}/sending", data={**SENDING, "check": "1"})
+    for _ in range(2):
+        async with asyncio.timeout(30):
+            while "data-done" not in (rows := await text_of(sender, f"{path}/rows")):
+                await asyncio.sleep(0.02)
+        assert '<b id="bad">1</b>' in rows
+        assert "What the check found" in await text_of(sender, f"{path}/sending")
 
 
 async def test_an_error_stands_at_its_field_and_the_form_keeps_what_was_typed(
@@ -126,9 +141,10 @@ async def test_a_name_that_is_taken_is_said_at_the_name(sender: Caller, path: st
     await use(sender, path)
     await sender.post(f"{path}/message", data=MESSAGE)
     await sender.post(f"{path}/sending", data={**SENDING, "name": "spring"})
-    assert 'id="e-name">the campaign "spring" exists with another file' in await text_of(
-        sender, f"{path}/sending"
-    )
+    shown = await text_of(sender, f"{path}/sending")
+    taken = "There is a campaign with this name already. Choose another name."
+    assert f'id="e-name">{taken}</span>' in shown and shown.count(taken) == 1
+    assert '<a href="#f-name">Please correct: Name of the campaign</a>' in shown
 
 
 async def test_real_rows_are_leafed_through_in_their_languages(sender: Caller, path: str, pool: Pool) -> None:

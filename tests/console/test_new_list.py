@@ -214,7 +214,7 @@ async def test_recipients_of_a_campaign_are_left_out(sender: Caller, campaign: s
     sending = {"name": "autumn", "number": "1001", "check": "1"}
     await sender.post(f"{path}/sending", data=sending)
     page = (await sender.get(f"{path}/sending")).text
-    assert "2 rows = 1 recipients + 1 rejected" in page
+    assert "2 rows = 1 recipients + 1 bad rows" in page
 
 
 async def test_while_a_long_list_is_checked_the_page_says_so_and_others_are_answered(
@@ -256,14 +256,14 @@ async def test_people_of_a_file_are_left_out_and_the_file_is_named_as_its_owner_
     await exclude(sender, path, f"Phone\n{PHONE + 90}\n", "left.csv")
     assert "left.csv" in (await sender.get(path)).text
     await sender.post(path, data={"phone_column": "phone"})
-    assert "2 rows = 1 recipients + 1 rejected" in await said_of_sending(sender, path)
+    assert "2 rows = 1 recipients + 1 bad rows" in await said_of_sending(sender, path)
     await exclude(sender, path, "phone\nnonsense\n", "bad.csv")
     page = await said_of_sending(sender, path)
     assert "the phone 'nonsense'" in page
     assert "uploads" not in page
     stored = re.findall(r'name="file" value="([^"]+)"', (await sender.get(f"{path}/exclusions")).text)
     await sender.post(f"{path}/exclusions/remove", data={"file": stored[1]})
-    assert "2 rows = 1 recipients + 1 rejected" in await said_of_sending(sender, path)
+    assert "2 rows = 1 recipients + 1 bad rows" in await said_of_sending(sender, path)
 
 
 async def exclude(sender: Caller, path: str, rows: str, name: str) -> None:

@@ -69,13 +69,13 @@ async def test_a_campaign_from_a_file_to_its_start(page: Page, pool: Pool, tmp_p
     await page.get_by_role("button", name="Next: sending").click()
     await page.get_by_label("Name of the campaign").fill("autumn")
     await page.get_by_role("button", name="Check, and show time and cost").click()
-    await expect(page.get_by_text("2 rows = 1 recipients + 1 rejected + 0 duplicates")).to_be_visible()
+    await expect(page.get_by_text("2 rows = 1 recipients + 1 bad rows + 0 repeated phones")).to_be_visible()
     await require_accessible(page)
     await page.get_by_role("button", name="Create the draft").click()
     await expect(page.get_by_text("One person gets the message order from Lantern")).to_be_visible()
     await expect(page.locator(".bubble")).to_contain_text("Hello Bo, your order B1")
     await require_accessible(page)
-    await page.get_by_label("Phone numbers with country code").fill(f"+{PHONE + 99}")
+    await page.get_by_label("Phone numbers, one a line").fill(f"+{PHONE + 99}")
     await page.get_by_role("button", name="Send the test").click()
     await expect(page.get_by_role("link", name="autumn/test-1")).to_be_visible()
     await page.get_by_role("button", name="Start now").click()
@@ -115,10 +115,10 @@ async def test_a_campaign_is_steered_by_the_keyboard_alone(page: Page, pool: Poo
 async def test_a_change_keeps_the_focus_and_what_is_open(page: Page, pool: Pool) -> None:
     await page.goto("/campaigns/spring")
     await expect(page.locator(".live")).to_have_text("live")
-    await page.locator("[data-focus=pause]").focus()
+    await page.locator("[data-focus=start]").focus()
     await pool.execute("UPDATE campaigns SET reason = 'a new reason'")
     await expect(page.get_by_text("a new reason")).to_be_visible()
-    assert await page.evaluate("document.activeElement.dataset.focus") == "pause"
+    assert await page.evaluate("document.activeElement.dataset.focus") == "start"
 
 
 async def test_two_tabs_outlive_a_console_that_restarts(
@@ -161,6 +161,9 @@ async def test_without_a_script_everything_can_be_read_and_done(
     page = await tab_of(browser, url, java_script_enabled=False)
     await page.goto("/campaigns/spring")
     await expect(page.locator("#accepted")).to_have_text("1")
+    await page.get_by_role("link", name="Start", exact=True).click()
+    await page.get_by_role("button", name="Start now").click()
+    await expect(page.locator("[data-part=state] .pill")).to_have_text("running")
     await page.get_by_role("button", name="Pause").click()
     await expect(page.locator("[data-part=state] .pill")).to_have_text("paused")
 
@@ -181,7 +184,7 @@ async def test_a_user_signs_in_and_sees_only_what_the_role_may(
         await page.get_by_label("Password").fill(PASSWORD)
         await page.get_by_role("button", name="Sign in").click()
         await expect(page.get_by_role("heading", name="spring")).to_be_visible()
-        await expect(page.get_by_role("button", name="Pause")).to_have_count(0)
+        await expect(page.get_by_role("link", name="Start", exact=True)).to_have_count(0)
         await page.get_by_role("button", name="Sign out").click()
         await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 

@@ -128,7 +128,7 @@ async def every_view(page: Page, state: Any, tmp_path: Path) -> list[View]:
 
 async def picture(page: Page, view: View, size: Size, target: Path) -> None:
     await page.goto(view.address)
-    await page.wait_for_function("document.querySelector('[data-live=connecting]') === null")
+    await page.locator("[data-live=connecting]").wait_for(state="detached")
     height = min(HEIGHT_MAX, await page.evaluate("document.documentElement.scrollHeight"))
     await page.screenshot(
         path=target / f"{view.name}{size.suffix}.png",

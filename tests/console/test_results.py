@@ -65,6 +65,30 @@ async def test_a_property_has_a_view_of_its_own(sent: None, manager: Caller) -> 
     assert (await manager.get(f"{RESULTS}?by=phone")).status == 422
 
 
+async def test_messages_beyond_people_are_explained(sent: None, pool: Pool, manager: Caller) -> None:
+    """A person whose message failed after it was accepted got another one."""
+    await pool.execute("UPDATE campaign_numbers SET accepted = 3")
+    for text in (await counted(manager), (await manager.get("/campaigns/spring")).text):
+        assert "Accepted counts messages: 2 of them failed later" in text
+    assert "and not failed" in await counted(manager, f"{RESULTS}?by=number")
+
+
+async def test_the_list_has_the_figures_of_the_campaign(sent: None, pool: Pool, manager: Caller) -> None:
+    """Of pruned months too; and a message whose reply was lost counts as accepted."""
+    await pool.execute(
+        "INSERT INTO audit (actor, action, campaign_id, detail) SELECT 'ana', 'prune', campaign_id, $1 FROM campaigns",
+        {"recipients": 6, "deferred": 0, "accepted": 0, "sent": 1, "delivered": 2, "read": 1, "failed": 2}
+        | {"unknown": 0, "skipped": 0},
+    )
+    await pool.execute("UPDATE campaign_numbers SET accepted = 0")
+    (listed,) = (await manager.get("/api/v1/campaigns")).body["campaigns"]
+    figures = {name: listed[name] for name in ("accepted", "delivered", "read", "failed")}
+    assert figures == {"accepted": 5, "delivered": 4, "read": 2, "failed": 3}
+    one = (await manager.get("/campaigns/spring")).text
+    assert re.search(r'id="accepted">5<', one)
+    assert re.search(r">5 of 10<.*>4<.*>2<.*>3<", (await manager.get("/campaigns")).text, re.DOTALL)
+
+
 async def test_the_file_loads_nothing_and_has_all_tables(file: str) -> None:
     assert not re.search(r"<script|<link|\bsrc=|\bhref=|url\(|@import|style=", file)
     assert "How far the messages came" in file and "By number" in file

@@ -41,6 +41,9 @@ ONLY_SEND = {
     "POST /api/v1/numbers/sync",
     "POST /api/v1/templates",
     "POST /api/v1/templates/sync",
+    "DELETE /api/v1/templates/{name}",
+    "GET /templates/{name}/delete",
+    "POST /templates/{name}/delete",
     "GET /campaigns/{name}/ask/{action}",
     *(
         f"{method} /campaigns/{{name}}/{action}"

@@ -11,7 +11,6 @@ from campaigns.audience.glimpse import guess_params, guess_phone_column
 from campaigns.console.charts import (
     BAR_UNITS,
     INTERVAL_UNITS,
-    funnel,
     interval_plots,
     rate_charts,
     segments,
@@ -174,12 +173,6 @@ def test_a_share_says_100_only_if_nobody_is_missing(part: int, whole: int, text:
 
 def counts(**given: int) -> dict[RecipientState, int]:
     return {state: given.get(state.value, 0) for state in RecipientState}
-
-
-def test_the_funnel_counts_who_came_at_least_so_far() -> None:
-    given = counts(accepted=1, sent=2, delivered=4, read=8, failed=16)
-    assert funnel(given, 20) == {S.ACCEPTED: 20, S.SENT: 14, S.DELIVERED: 12, S.READ: 8}
-    assert funnel(given, 0)[S.ACCEPTED] == 15
 
 
 def test_a_bar_fills_its_width_and_shows_a_single_recipient() -> None:

@@ -13,20 +13,24 @@ from yarl import URL
 
 from campaigns.audience.opening import open_table
 from campaigns.console import result_readings
-from campaigns.console.api import exporting
+from campaigns.console.api import exporting, pricing
 from campaigns.console.api.operations import PREFIX
 from campaigns.console.choices import read_choices
+from campaigns.console.pages import launch
 from campaigns.console.pages.changing import differences
 from campaigns.console.people import add_token, store_user
 from campaigns.console.roles import Role
 from campaigns.console.settings import console_settings
 from campaigns.console.uploads import find_upload
+from campaigns.life import approval
 from campaigns.life.approval import StartRequest, Verdict, decide, release_by_two
-from campaigns.life.control import Campaign, Seen, start
+from campaigns.life.release import Released
+from campaigns.results import matching
 from campaigns.results.export import export_values
 from campaigns.results.report import CampaignReasons
+from campaigns.suppression import SuppressionCounts
 from engine.core.states import CampaignEvent
-from engine.errors import TryLater
+from engine.errors import TryLater, Unreachable
 from engine.process.settings import Settings
 from engine.store.database import Pool
 from tests.console.conftest import BAD_CODE, NUMBER, PHONE, Caller, console
@@ -65,6 +69,10 @@ async def test_the_failed_are_retried_as_a_draft(manager: Caller, pool: Pool) ->
     assert refused.status == 422 and 'value="77"' in refused.text and 'value="again"' in refused.text
     reply = await manager.post(f"{SPRING}/retry", data={"code": str(BAD_CODE)})
     assert (reply.status, reply.headers["Location"]) == (303, RETRY)
+    assert f'<a href="{SPRING}">spring</a></dd>' in (await manager.get(RETRY)).text
+    assert f'<a href="{RETRY}">spring/retry-1</a></dd>' in (await manager.get(SPRING)).text
+    listed = (await manager.get(f"{PREFIX}/campaigns")).body["campaigns"]
+    assert [each["retry_of"] for each in listed] == ["spring", None]
     found = await pool.fetchrow("SELECT state, recipients FROM campaigns WHERE name = 'spring/retry-1'")
     assert found is not None and tuple(found) == ("draft", 1)
     assert await actions(pool) == ["create"]
@@ -138,6 +146,10 @@ async def test_a_campaign_is_cloned_for_people_in_one_state_and_deleted(manager:
     reply = await manager.post("/campaigns/winter/delete")
     assert reply.headers["Location"] == "/campaigns"
     assert await pool.fetchval("SELECT count(*) FROM campaigns WHERE name = 'winter'") == 0
+    taken = await manager.post("/campaigns/autumn/clone", data={"new_name": "spring"})
+    assert taken.status == 422
+    assert "There is a campaign with this name already." in taken.text and "exists with" not in taken.text
+    assert 'value="spring" aria-invalid="true" aria-describedby="refusal"' in taken.text
     refused = await manager.post("/campaigns/nothing/delete")
     assert refused.status == 404
 
@@ -180,6 +192,28 @@ async def test_reasons_are_read_once_for_all_who_look(
     assert len(readings) == 1
 
 
+async def test_an_edit_shows_the_new_plan_at_once(manager: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan is shared for a minute by all who look at the same campaign, as long as it is the same."""
+    await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n")
+    read: list[str] = []
+
+    async def stored_plan(console: Any, name: str) -> dict[str, Any]:
+        read.append(name)
+        return await pricing.stored_plan(console, name)
+
+    monkeypatch.setattr(launch, "stored_plan", stored_plan)
+    monkeypatch.setattr(launch, "WAIT_S", 60.0)
+    for _ in range(2):
+        assert (await manager.get("/campaigns/autumn/launch")).status == 200
+    assert read == ["autumn"]
+    await manager("PATCH", f"{PREFIX}/campaigns/autumn", json={"changes": {"priority": "high"}})
+    await manager.get("/campaigns/autumn/launch")
+    await manager("DELETE", f"{PREFIX}/campaigns/autumn")
+    await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n", priority="high")
+    await manager.get("/campaigns/autumn/launch")
+    assert read == ["autumn"] * 3
+
+
 async def test_nobody_names_files_of_the_server(manager: Caller) -> None:
     await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n")
     for key in ("audience", "header_file", "exclude", "audience_sql"):
@@ -219,6 +253,30 @@ async def test_an_export_has_every_form_and_only_whom_the_filter_admits(
         at = table.header.index("phone")
         phones = [row[at] for batch in table.batches() for row in batch.rows]
     assert phones == [str(PHONE), str(PHONE + 1)]
+
+
+async def test_what_was_suppressed_before_an_end_is_audited(
+    manager: Caller, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Page by page: a console that ends in the middle has noted what it stored."""
+    suppress, pages = matching.suppress_recipients, 0
+
+    async def stop_at_the_second(*positional: Any) -> SuppressionCounts:
+        nonlocal pages
+        pages += 1
+        if pages == 2:
+            raise Unreachable("the database went away")
+        return await suppress(*positional)
+
+    monkeypatch.setattr(matching, "suppress_recipients", stop_at_the_second)
+    refused = await manager.post(f"{SPRING}/suppress?state=pending", data={"reason": "wrong"})
+    assert refused.status == 503 and "went away" in refused.text
+    stored = await pool.fetchval("SELECT count(*) FROM suppressions WHERE reason = 'wrong'")
+    noted = await pool.fetch("SELECT detail FROM audit WHERE action = 'suppress'")
+    assert sum(row["detail"]["phones"] for row in noted) == stored > 0
+    monkeypatch.setattr(matching, "suppress_recipients", suppress)
+    assert (await manager.post(f"{SPRING}/suppress?state=pending", data={"reason": "wrong"})).status == 303
+    assert await pool.fetchval("SELECT count(*) FROM suppressions WHERE reason = 'wrong'") == 7
 
 
 async def test_exports_are_audited(callers: dict[Role, Caller], pool: Pool) -> None:
@@ -284,8 +342,9 @@ def test_a_form_changes_only_what_differs() -> None:
     assert differences(stored, sent) == ({"canary": "600", "on_unknown": "resend"}, ["cap"])
 
 
-REQUEST = StartRequest("as it is", "ana", datetime(2030, 1, 1, tzinfo=UTC), None)
-APPROVED = StartRequest("as it is", "ana", datetime(2030, 1, 1, tzinfo=UTC), "bo")
+REQUEST = StartRequest("as it is", "ana", "ana", datetime(2030, 1, 1, tzinfo=UTC), None)
+OF_A_PROGRAM = StartRequest("as it is", "token cron", "ana", datetime(2030, 1, 1, tzinfo=UTC), None)
+APPROVED = StartRequest("as it is", "ana", "ana", datetime(2030, 1, 1, tzinfo=UTC), "bo")
 
 
 @pytest.mark.parametrize(
@@ -295,6 +354,8 @@ APPROVED = StartRequest("as it is", "ana", datetime(2030, 1, 1, tzinfo=UTC), "bo
         (REQUEST, "as it is", "ana", True, Verdict.WAIT),
         (REQUEST, "as it is", "bo", True, Verdict.APPROVE),
         (REQUEST, "as it is", "token x", False, Verdict.WAIT),
+        (OF_A_PROGRAM, "as it is", "ana", True, Verdict.WAIT),
+        (OF_A_PROGRAM, "as it is", "bo", True, Verdict.APPROVE),
         (REQUEST, "another list", "bo", True, Verdict.ASK),
         (APPROVED, "as it is", "ana", True, Verdict.RELEASE),
         (APPROVED, "another list", "ana", True, Verdict.ASK),
@@ -306,17 +367,28 @@ def test_a_start_needs_a_second_person(
     assert decide(request_, content, name, is_person=is_person) is verdict
 
 
-async def test_an_edit_between_approval_and_release_stops_the_release(pool: Pool, campaign: str) -> None:
-    row = await pool.fetchrow("SELECT campaign_id, content_hash FROM campaigns")
-    assert row is not None
+@pytest.mark.parametrize("change", [{"priority": "high"}, {"param": ["order", "name"]}], ids=["row", "plan"])
+async def test_an_edit_between_approval_and_release_stops_the_release(
+    manager: Caller, pool: Pool, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n")
+    real = approval.start_checked
 
-    async def edit(_: Campaign) -> None:
-        await pool.execute("UPDATE campaigns SET content_hash = 'changed'")
+    async def edit_first(*arguments: Any, **named: Any) -> Released:
+        edited = await manager("PATCH", f"{PREFIX}/campaigns/autumn", json={"changes": change})
+        assert edited.status == 200 and not edited.body["unchanged"], edited.text
+        return await real(*arguments, **named)
 
-    async with pool.acquire() as connection:
-        with pytest.raises(TryLater, match="was changed meanwhile"):
-            await start(connection, campaign, check=edit, seen=Seen(row["campaign_id"], row["content_hash"]))
-    assert await pool.fetchval("SELECT state FROM campaigns") == "draft"
+    async def ask(name: str) -> None:
+        await release_by_two(
+            pool, Settings(), "autumn", CampaignEvent.START, actor=name, person=name, is_person=True
+        )
+
+    await ask("ana")
+    monkeypatch.setattr(approval, "start_checked", edit_first)
+    with pytest.raises(TryLater, match="was changed meanwhile"):
+        await ask("bo")
+    assert await pool.fetchval("SELECT state FROM campaigns WHERE name = 'autumn'") == "draft"
 
 
 async def test_what_was_approved_is_changed_only_after_a_pause(
@@ -328,15 +400,19 @@ async def test_what_was_approved_is_changed_only_after_a_pause(
         await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n", start_at="2099-01-01T09:00:00+00:00")
         autumn = f"{PREFIX}/campaigns/autumn"
         for name in ("ana", "bo"):
-            await release_by_two(pool, Settings(), "autumn", CampaignEvent.START, actor=name, is_person=True)
+            await release_by_two(
+                pool, Settings(), "autumn", CampaignEvent.START, actor=name, person=name, is_person=True
+            )
         assert await pool.fetchval("SELECT state FROM campaigns WHERE name = 'autumn'") == "scheduled"
         change = {"changes": {"priority": "high"}}
+        shown = (await manager.get("/campaigns/autumn/edit")).text
+        assert "To change it, pause it first" in shown and 'name="priority"' not in shown
         refused = await manager("PATCH", autumn, json=change)
         assert refused.status == 409 and "pause it" in refused.text
         assert (await manager.post(f"{autumn}/pause")).status == 200
         assert (await manager("PATCH", autumn, json=change)).status == 200
         again = await release_by_two(
-            pool, Settings(), "autumn", CampaignEvent.RESUME, actor="ana", is_person=True
+            pool, Settings(), "autumn", CampaignEvent.RESUME, actor="ana", person="ana", is_person=True
         )
         assert again.changes[0].state == "paused"
 
@@ -349,7 +425,7 @@ async def test_nobody_starts_alone_where_two_are_needed(
         await store_user(pool, name, Role.SEND, None, actor="test")
     given = {"console_user_header": "X-User", "console_proxies": "127.0.0.1", "console_approval": True}
     async with console(pool, database_url, tmp_path, **given) as url:
-        program = Caller(url, await add_token(pool, "cron", Role.SEND, actor="test"))
+        program = Caller(url, await add_token(pool, "cron", Role.SEND, actor="ana"))
 
         async def act(name: str, action: str) -> str:
             """Act on the page as this user; the campaign's state afterwards."""
@@ -374,6 +450,10 @@ async def test_nobody_starts_alone_where_two_are_needed(
         assert await act("ana", "resume") == "running"
         assert await act("ana", "pause") == "paused"
         assert await act("ana", "resume") == "running"
+        await pool.execute("UPDATE campaigns SET state = 'draft', started_at = NULL, content_hash = 'new'")
+        assert (await program.post(f"{PREFIX}{SPRING}/start")).body["changed"] is False
+        assert await act("ana", "start") == "draft", "the program is ana's own"
+        assert await act("bo", "start") == "running"
     asked = [
         row
         for row in await pool.fetch("SELECT actor, action FROM audit ORDER BY audit_id")
@@ -383,4 +463,6 @@ async def test_nobody_starts_alone_where_two_are_needed(
         ("ana", "ask-start"),
         ("bo", "ask-start"),
         ("ana", "approve-start"),
+        ("token cron", "ask-start"),
+        ("bo", "approve-start"),
     ]

@@ -94,7 +94,7 @@ async def create_the_draft(page: Page) -> None:
 
 async def launch_after_a_test(page: Page) -> None:
     await expect(page.get_by_text("cannot be taken back")).to_be_visible()
-    await page.get_by_label("Phone numbers with country code").fill(f"+{OWN_PHONE}")
+    await page.get_by_label("Phone numbers, one a line").fill(f"+{OWN_PHONE}")
     await page.get_by_role("button", name="Send the test").click()
     await page.get_by_role("link", name="spring/test-1").click()
     await expect(page.locator("[data-part=state] .pill")).to_have_text("finished")

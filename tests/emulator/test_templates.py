@@ -173,6 +173,17 @@ async def test_the_service_writes_the_body_of_an_authentication_template(
     assert (await create(client, wrong, name="other", category="AUTHENTICATION")).code == 100
 
 
+async def test_the_service_writes_how_long_a_code_is_valid(client: Client) -> None:
+    code, footer = {"type": "BODY"}, {"type": "FOOTER", "code_expiration_minutes": 10}
+    assert await reviewed(client, code, footer, category="AUTHENTICATION") == "APPROVED"
+    listed = await client.call("GET", PATH, params={"name": "fresh"})
+    shown = listed.body["data"][0]["components"][1]
+    assert shown == {**footer, "text": "This code expires in 10 minutes."}
+    for wrong in (0, 91, "10", True, None):
+        footer = {"type": "FOOTER", "code_expiration_minutes": wrong}
+        assert (await create(client, code, footer, name="other", category="AUTHENTICATION")).code == 100
+
+
 async def test_one_language_is_deleted_by_its_id(client: Client) -> None:
     listed = (await client.call("GET", PATH, params={"name": "order_shipped"})).body["data"]
     ids = {each["language"]: each["id"] for each in listed}

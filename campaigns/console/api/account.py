@@ -8,9 +8,15 @@ from typing import Any
 from aiohttp import web
 
 from campaigns.account.numbers import list_numbers, resume_number, set_limit, sync_numbers
-from campaigns.account.templates import create_template, list_templates, sync_templates, templates_named
-from campaigns.console.api.account_shapes import SuppressionImport, TemplateRequest
-from campaigns.console.api.replying import body_of, once, query_of, reply
+from campaigns.account.templates import (
+    create_template,
+    delete_template,
+    list_templates,
+    sync_templates,
+    templates_named,
+)
+from campaigns.console.api.account_shapes import SuppressionImport, TemplateRequest, TemplateToDelete
+from campaigns.console.api.replying import body_of, once, query_of, reply, worked
 from campaigns.console.api.shapes import (
     AuditQuery,
     LimitRequest,
@@ -19,12 +25,14 @@ from campaigns.console.api.shapes import (
     SuppressRequest,
 )
 from campaigns.console.api.upload_planning import first_rejects
+from campaigns.console.attachments import attachment
 from campaigns.console.context import caller_of, console_of
 from campaigns.console.csv_text import csv_bytes
 from campaigns.console.forms import next_part, part_text
 from campaigns.console.imports import import_upload
 from campaigns.console.uploads import discard, store_upload
 from campaigns.life.forget import forget_person
+from campaigns.planning.plan import ProgressCallback
 from campaigns.results.audit_pages import audit_page, note_audit
 from campaigns.results.person import read_spellings
 from campaigns.results.phone_history import phone_history
@@ -96,6 +104,15 @@ async def submit_template(request: web.Request) -> web.Response:
     return reply(await once(request, await request.read(), work), 201)
 
 
+async def remove_template(request: web.Request) -> web.Response:
+    """In all its languages, or in one."""
+    name, language = request.match_info["name"], query_of(request, TemplateToDelete).language
+    console, actor = console_of(request), caller_of(request).name
+    async with console.account() as (service, waba_id):
+        deleted = await delete_template(console.pool, service, waba_id, name, language, actor=actor)
+    return reply({"name": name, "languages": [each.language for each in deleted]})
+
+
 async def suppressions(request: web.Request) -> web.Response:
     asked = query_of(request, SuppressionsQuery)
     page = await suppression_page(console_of(request).pool, after=asked.after, limit=asked.limit)
@@ -125,7 +142,7 @@ async def export_suppressions(request: web.Request) -> web.StreamResponse:
     response = web.StreamResponse(
         headers={
             "Content-Type": "text/csv; charset=utf-8",
-            "Content-Disposition": 'attachment; filename="suppressions.csv"',
+            "Content-Disposition": attachment("csv", "suppressions", zone=console_of(request).own.zone),
         }
     )
     await response.prepare(request)
@@ -144,14 +161,16 @@ async def import_list(request: web.Request) -> web.Response:
     asked = SuppressionImport.model_validate_json(await part_text(await next_part(request, "spec")))
     console = console_of(request)
     upload = await store_upload(console.own, await next_part(request, "file"))
-    try:
+    actor = caller_of(request).name
+
+    async def work(progress: ProgressCallback) -> dict[str, Any]:
         counts = await import_upload(
-            console.pool, upload, **asked.model_dump(), actor=caller_of(request).name
+            console.pool, upload, **asked.model_dump(), actor=actor, progress=progress
         )
         listed = first_rejects(upload.rejects) if upload.rejects.exists() else []
-    finally:
-        discard(upload)
-    return reply({**_change(counts), "rejected": counts.rejected, "rejects": listed})
+        return {**_change(counts), "rejected": counts.rejected, "rejects": listed}
+
+    return await worked(request, upload.reference.encode(), work, release=lambda: discard(upload))
 
 
 def _change(counts: SuppressionCounts) -> dict[str, int]:

@@ -32,6 +32,17 @@ class SubmittedTemplate(TypedDict):
     category: str
 
 
+class TemplateToDelete(_Request):
+    """`language` null: all of them."""
+
+    language: str | None = None
+
+
+class DeletedTemplate(TypedDict):
+    name: str
+    languages: list[str]
+
+
 class SuppressionImport(_Request):
     """How to read the file. `phone_column` null: the column that looks like phones."""
 

@@ -41,7 +41,7 @@ async def list_campaigns(request: web.Request) -> web.Response:
             limit=asked.limit,
             tests=asked.tests,
         )
-    return reply(found)
+    return reply(await console_of(request).watch.counted(found))
 
 
 async def named_campaign(request: web.Request) -> Campaign:
@@ -108,7 +108,9 @@ async def _release(
     asked = (console.pool, console.settings, request.match_info["name"])
     if console.own.approval:
         is_person = caller.via is not Via.TOKEN
-        released = await release_by_two(*asked, event, actor=caller.name, is_person=is_person)
+        released = await release_by_two(
+            *asked, event, actor=caller.name, person=caller.person, is_person=is_person
+        )
     else:
         released = await release(*asked, actor=caller.name)
     return change_json(released.changes[0], "; ".join(released.notes))

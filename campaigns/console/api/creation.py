@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from hashlib import file_digest
+import asyncio
 from typing import Any
 
 from aiohttp import web
 
-from campaigns.console.api.create_request import CampaignOptions, CreateRequest, blamed_on_keys
-from campaigns.console.api.replying import once, reply
+from campaigns.console.api.create_request import CreateRequest, blamed_on_keys
+from campaigns.console.api.replying import worked
 from campaigns.console.api.upload_planning import create_from_upload
 from campaigns.console.context import caller_of, console_of
 from campaigns.console.forms import next_part, part_text
 from campaigns.console.problems import Refused
-from campaigns.console.uploads import Upload, discard, store_upload
+from campaigns.console.uploads import digest_of, discard, store_upload
+from campaigns.planning.plan import ProgressCallback
 from engine.errors import UsageError
 
 
@@ -22,22 +23,18 @@ async def create(request: web.Request) -> web.Response:
     if not request.content_type.startswith("multipart/"):
         raise Refused(415, "wrong_input", what="send a form of the parts spec and audience")
     spec = CreateRequest.model_validate_json(await part_text(await next_part(request, "spec")))
-    part = await next_part(request, "audience")
-    upload = await store_upload(console_of(request).own, part)
-    try:
-        return await _create(request, upload, spec)
-    except UsageError as error:
-        raise blamed_on_keys(error) from error
-    finally:
-        discard(upload)
-
-
-async def _create(request: web.Request, upload: Upload, spec: CampaignOptions) -> web.Response:
+    upload = await store_upload(console_of(request).own, await next_part(request, "audience"))
     console, actor = console_of(request), caller_of(request).name
-    with upload.path.open("rb") as file:
-        content = spec.model_dump_json().encode() + file_digest(file, "sha256").digest()
 
-    async def work() -> dict[str, Any]:
-        return await create_from_upload(console, upload, spec, actor=actor)
+    async def work(progress: ProgressCallback) -> dict[str, Any]:
+        try:
+            return await create_from_upload(console, upload, spec, progress, actor=actor)
+        except UsageError as error:
+            raise blamed_on_keys(error) from error
 
-    return reply(await work() if spec.dry_run else await once(request, content, work))
+    try:
+        content = spec.model_dump_json().encode() + await asyncio.to_thread(digest_of, upload)
+    except BaseException:
+        discard(upload)
+        raise
+    return await worked(request, content, work, takes_key=not spec.dry_run, release=lambda: discard(upload))

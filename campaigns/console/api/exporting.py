@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import io
 import tempfile
+from collections.abc import Callable
 from typing import BinaryIO
 
 from aiohttp import web
 
 from campaigns.console.api.campaigns import named_campaign
 from campaigns.console.api.replying import query_of
-from campaigns.console.api.steering_shapes import ExportQuery
+from campaigns.console.api.steering_shapes import ExportQuery, Matching
+from campaigns.console.attachments import attachment
 from campaigns.console.context import caller_of, console_of
+from campaigns.life.control import Campaign
 from campaigns.results.audit_pages import note_audit
 from campaigns.results.export import export_columns, export_values, require_kept
-from campaigns.results.export_files import ExportForm, writer_of
+from campaigns.results.export_files import ExportForm, ExportWriter, writer_of
 
 MEDIA_TYPES = {
     ExportForm.CSV: "text/csv; charset=utf-8",
@@ -29,22 +32,40 @@ CHUNK_BYTES = 1 << 18
 
 
 async def export(request: web.Request) -> web.StreamResponse:
-    """Everybody who passes the filter, page by page."""
+    """Everybody who passes the filter, page by page, for programs."""
     campaign, asked = await named_campaign(request), query_of(request, ExportQuery)
-    pool, form = console_of(request).pool, asked.format
+    columns = await kept_columns(request, campaign)
+
+    def write_to(file: BinaryIO) -> ExportWriter:
+        return writer_of(asked.format, file, campaign.name, columns)
+
+    return await send_export(request, campaign, asked, write_to)
+
+
+async def kept_columns(request: web.Request, campaign: Campaign) -> list[str]:
+    """The columns of the export. ConfigurationError if the recipients were pruned."""
+    pool = console_of(request).pool
     await require_kept(pool, campaign.campaign_id, campaign.name)
-    columns = await export_columns(pool, campaign.campaign_id)
-    filters = asked.model_dump(mode="json", exclude_defaults=True, exclude={"format"})
+    return await export_columns(pool, campaign.campaign_id)
+
+
+async def send_export(
+    request: web.Request, campaign: Campaign, asked: ExportQuery, write_to: Callable[[BinaryIO], ExportWriter]
+) -> web.StreamResponse:
+    """`write_to`: makes the writer, which has written the headings."""
+    console, form = console_of(request), asked.format
+    pool = console.pool
+    filters = asked.model_dump(mode="json", exclude_defaults=True, include=set(Matching.model_fields))
     said = {name: ", ".join(map(str, values)) for name, values in filters.items()}
     await note_audit(pool, caller_of(request).name, "export", campaign.campaign_id, format=form.value, **said)
     response = web.StreamResponse(
         headers={
             "Content-Type": MEDIA_TYPES[form],
-            "Content-Disposition": f'attachment; filename="recipients.{form.value}"',
+            "Content-Disposition": attachment(form.value, campaign.name, "recipients", zone=console.own.zone),
         }
     )
     with _file(form) as file:
-        writer = await asyncio.to_thread(writer_of, form, file, campaign.name, columns)
+        writer = await asyncio.to_thread(write_to, file)
         await response.prepare(request)
         async for page in export_values(pool, campaign.campaign_id, asked.wanted):
             await asyncio.to_thread(writer.write, page)

@@ -13,15 +13,16 @@ from campaigns.audience.opening import ReadOptions, sheets_of
 from campaigns.audience.row_check import RowRules
 from campaigns.console.api.create_request import CreateRequest, blamed_on_keys
 from campaigns.console.api.list_shapes import CorrectionsRequest, ListCheckRequest
-from campaigns.console.api.replying import body_of, once, reply
+from campaigns.console.api.replying import body_of, reply, worked
 from campaigns.console.api.upload_planning import create_from_upload
 from campaigns.console.choices import add_corrections, read_corrections
 from campaigns.console.context import caller_of, console_of
-from campaigns.console.forms import next_part
+from campaigns.console.forms import next_part, upload_of
 from campaigns.console.list_check import forget_found
 from campaigns.console.problems import Refused
-from campaigns.console.uploads import Upload, discard, find_upload, store_upload
-from engine.errors import ConfigurationError, DrumbeatError, NotFound, UsageError
+from campaigns.console.uploads import discard, store_upload
+from campaigns.planning.plan import ProgressCallback
+from engine.errors import ConfigurationError, DrumbeatError, UsageError
 
 CHECK_WAIT_S = 10.0  # then the reply says how far the check is; the same request waits on
 
@@ -44,7 +45,7 @@ async def add(request: web.Request) -> web.Response:
 
 async def check(request: web.Request) -> web.Response:
     """Begins the check if there is none with the same options and corrections."""
-    asked, upload = await body_of(request, ListCheckRequest), _upload_of(request)
+    asked, upload = await body_of(request, ListCheckRequest), upload_of(request)
     rules = RowRules(
         asked.phone_column,
         tuple(asked.param),
@@ -67,7 +68,7 @@ async def check(request: web.Request) -> web.Response:
 
 async def correct(request: web.Request) -> web.Response:
     """Each row whole, in the order of the header. The next check and the campaign have them."""
-    asked, upload = await body_of(request, CorrectionsRequest), _upload_of(request)
+    asked, upload = await body_of(request, CorrectionsRequest), upload_of(request)
     add_corrections(upload, {row.line: row.cells for row in asked.rows})
     return reply({"corrected": len(read_corrections(upload))})
 
@@ -77,30 +78,22 @@ async def create(request: web.Request) -> web.Response:
     spec = await body_of(request, CreateRequest)
     console, actor = console_of(request), caller_of(request).name
 
-    async def work() -> dict[str, Any]:
-        upload = _upload_of(request)  # a repeated request finds its reply, and no list any more
-        done = await create_from_upload(console, upload, spec, actor=actor)
+    async def work(progress: ProgressCallback) -> dict[str, Any]:
+        upload = upload_of(request)  # a repeated request finds its reply, and no list any more
+        try:
+            done = await create_from_upload(console, upload, spec, progress, actor=actor)
+        except UsageError as error:
+            raise blamed_on_keys(error) from error
         if not spec.dry_run:
             await console.checks.stop(upload)
             discard(upload)
         return done
 
-    try:
-        content = spec.model_dump_json().encode()
-        return reply(await work() if spec.dry_run else await once(request, content, work))
-    except UsageError as error:
-        raise blamed_on_keys(error) from error
+    return await worked(request, spec.model_dump_json().encode(), work, takes_key=not spec.dry_run)
 
 
 async def remove(request: web.Request) -> web.Response:
-    upload = _upload_of(request)
+    upload = upload_of(request)
     await console_of(request).checks.stop(upload)
     discard(upload)
     return reply({"reference": upload.reference})
-
-
-def _upload_of(request: web.Request) -> Upload:
-    upload = find_upload(console_of(request).own, request.match_info["reference"])
-    if upload is None:
-        raise NotFound("there is no such list", remedy="upload it; lists are kept for a day")
-    return upload

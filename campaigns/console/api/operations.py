@@ -26,6 +26,7 @@ from campaigns.console.api.shapes import NoQuery
 from campaigns.console.context import Handler, Route
 from campaigns.console.request_limits import (
     EXPORTS,
+    LIST_CHECKS,
     SERVICE_CALLS,
     TEST_SENDS,
     UPLOADS,
@@ -89,7 +90,7 @@ OPERATIONS = (
     Operation(
         "POST", "/campaigns", SEND, "Create a campaign from an uploaded audience", creation.create,
         shapes.Created, request=list_shapes.CreateUpload, request_type="multipart/form-data",
-        takes_key=True, allowance=UPLOADS,
+        takes_key=True, takes_long=True, allowance=UPLOADS,
     ),
     Operation(
         "POST", "/lists", SEND, "Upload a list, to check and correct it first", lists.add,
@@ -98,7 +99,7 @@ OPERATIONS = (
     ),
     Operation(
         "POST", f"{LIST}/check", SEND, "Check its rows; waits some seconds", lists.check,
-        list_shapes.CheckedList, request=list_shapes.ListCheckRequest,
+        list_shapes.CheckedList, request=list_shapes.ListCheckRequest, allowance=LIST_CHECKS,
     ),
     Operation(
         "POST", f"{LIST}/corrections", SEND, "Correct rows; the file stays as it is", lists.correct,
@@ -106,7 +107,7 @@ OPERATIONS = (
     ),
     Operation(
         "POST", f"{LIST}/campaign", SEND, "Create a campaign from it", lists.create, shapes.Created,
-        request=CreateRequest, takes_key=True,
+        request=CreateRequest, takes_key=True, takes_long=True,
     ),
     Operation("DELETE", LIST, SEND, "Give it up", lists.remove, list_shapes.RemovedList),
     Operation("GET", CAMPAIGN, LOOK, "How far a campaign is", campaigns.show_campaign, shapes.Status),
@@ -162,7 +163,10 @@ OPERATIONS = (
         "PATCH", CAMPAIGN, SEND, "Change its options", steering.edit, steering_shapes.Planned,
         request=steering_shapes.EditRequest, takes_long=True,
     ),
-    Operation("DELETE", CAMPAIGN, SEND, "Delete a draft", steering.delete, steering_shapes.Deleted),
+    Operation(
+        "DELETE", CAMPAIGN, SEND, "Delete a campaign that was never started", steering.delete,
+        steering_shapes.Deleted,
+    ),
     Operation(
         "GET", f"{CAMPAIGN}/doubts", LOOK, "Who is in doubt, and why", steering.doubts,
         steering_shapes.Doubts,
@@ -224,6 +228,10 @@ OPERATIONS = (
         shapes.TemplateList,
     ),
     Operation(
+        "DELETE", "/templates/{name}", SEND, "Delete it at the service", account.remove_template,
+        account_shapes.DeletedTemplate, account_shapes.TemplateToDelete, allowance=SERVICE_CALLS,
+    ),
+    Operation(
         "GET", "/suppressions", LOOK, "The suppression list, by phone", account.suppressions,
         shapes.SuppressionList, shapes.SuppressionsQuery,
     ),
@@ -234,7 +242,7 @@ OPERATIONS = (
     Operation(
         "POST", "/suppressions/import", SEND, "Suppress the phones of a file", account.import_list,
         account_shapes.SuppressionImported, request=account_shapes.SuppressionUpload,
-        request_type="multipart/form-data", allowance=UPLOADS,
+        request_type="multipart/form-data", takes_long=True, allowance=UPLOADS,
     ),
     Operation(
         "GET", "/suppressions/export", LOOK, "The suppression list as CSV", account.export_suppressions,

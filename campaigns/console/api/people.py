@@ -48,8 +48,8 @@ async def tokens(request: web.Request) -> web.Response:
 async def create_token(request: web.Request) -> web.Response:
     """The name refuses a repeated request. The secret is stored nowhere, so a repeat cannot get it."""
     asked = await body_of(request, TokenRequest)
-    pool, actor = console_of(request).pool, caller_of(request).name
-    secret = await add_token(pool, asked.name, asked.role, actor=actor)
+    pool, caller = console_of(request).pool, caller_of(request)
+    secret = await add_token(pool, asked.name, asked.role, actor=caller.name, person=caller.person)
     return reply({"name": asked.name, "role": asked.role, "token": secret}, 201)
 
 

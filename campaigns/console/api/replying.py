@@ -73,18 +73,30 @@ def reference_of(request: web.Request, content: bytes) -> str:
 
 
 async def worked(
-    request: web.Request, content: bytes, work: Work, *, takes_key: bool = False, costly: bool = True
+    request: web.Request,
+    content: bytes,
+    work: Work,
+    *,
+    takes_key: bool = False,
+    costly: bool = True,
+    release: Callable[[], None] = lambda: None,
 ) -> web.Response:
     """The reply of the work if it ends soon; else 202 with the address of its job, which goes on.
 
     `content`: what the request asks for. `takes_key`: the work is done once for each Idempotency-Key.
+    `release`: called when nothing needs any more what the request brought.
     """
 
-    async def keyed(progress: ProgressCallback) -> dict[str, Any]:
-        return await once(request, content, lambda: work(progress))
+    async def whole(progress: ProgressCallback) -> dict[str, Any]:
+        try:
+            return await (once(request, content, lambda: work(progress)) if takes_key else work(progress))
+        finally:
+            release()
 
-    reference = reference_of(request, content)
-    job = console_of(request).jobs.begin(job_key(reference), keyed if takes_key else work, costly=costly)
+    jobs, reference = console_of(request).jobs, reference_of(request, content)
+    if jobs.running(job_key(reference)) is not None:
+        release()
+    job = jobs.begin(job_key(reference), whole, costly=costly)
     if not await job.wait(WAIT_S):
         going = reply(job_json(job), 202)
         going.headers["Location"] = f"{JOBS_PATH}/{reference}"

@@ -15,7 +15,7 @@ from campaigns.console.api.campaigns import (
 )
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.shapes import CampaignsQuery
-from campaigns.console.charts import funnel, rate_charts, segments
+from campaigns.console.charts import rate_charts, segments
 from campaigns.console.context import Console, caller_of, console_of
 from campaigns.console.language import Texts, texts_of
 from campaigns.console.live import SharedReadings
@@ -24,14 +24,14 @@ from campaigns.console.pages.rendering import campaign_url, page, redirect, rend
 from campaigns.console.roles import Role, permits
 from campaigns.console.streams import stream_events
 from campaigns.life.approval import start_request
-from campaigns.life.control import Campaign, find_campaign
+from campaigns.life.control import Campaign, find_campaign, retries_of
 from campaigns.results.audit_pages import campaign_audits
 from campaigns.results.campaign_pages import (
     accepted_messages,
     campaign_page,
     campaigns_that_need_a_person,
 )
-from campaigns.results.missing_reports import reports_missing_since
+from campaigns.results.funnel import accepted_beyond_people, funnel
 from engine.core.states import CampaignEvent, CampaignState, RecipientState, allows
 from engine.errors import NotFound
 
@@ -74,7 +74,7 @@ def shared_lists(console: Console) -> SharedReadings[str]:
     async def read(key: str) -> str:
         code, _, query = key.partition(" ")
         values = await _list_values(console, CampaignsQuery.model_validate_json(query))
-        return render("campaigns_live.html.j2", texts_of(code), **values)
+        return render("campaigns_live.html.j2", texts_of(code, console.own.zone), **values)
 
     return SharedReadings(read)
 
@@ -86,7 +86,8 @@ async def _list_values(console: Console, asked: CampaignsQuery) -> dict[str, Any
         found = await campaign_page(
             connection, before=asked.before, states=states, limit=PAGE_ROWS, tests=asked.tests
         )
-        return {"found": found, "needs": await campaigns_that_need_a_person(connection)}
+        needs = await campaigns_that_need_a_person(connection)
+    return {"found": await console.watch.counted(found), "needs": needs}
 
 
 async def show_one(request: web.Request) -> web.Response:
@@ -97,6 +98,7 @@ async def show_one(request: web.Request) -> web.Response:
         campaign=campaign,
         live=await live_part(console, campaign.name, texts_for(request), caller_of(request).role),
         stream=f"/live{campaign_url(campaign.name)}",
+        retries=await retries_of(console.pool, campaign),
         audits=await campaign_audits(console.pool, campaign.campaign_id),
     )
 
@@ -116,7 +118,7 @@ def shared_views(console: Console) -> SharedReadings[str]:
 
     async def read(key: str) -> str:
         code, role, name = key.split(" ", 2)
-        return await live_part(console, name, texts_of(code), Role(role))
+        return await live_part(console, name, texts_of(code, console.own.zone), Role(role))
 
     return SharedReadings(read)
 
@@ -126,6 +128,7 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
     campaign = await find_campaign(console.pool, name)
     status = await console.watch.status(campaign.campaign_id)
     rates = await console.watch.rates(status, campaign.campaign_id)
+    accepted = await accepted_messages(console.pool, campaign.campaign_id)
     may_send = permits(role, Role.SEND)
     actions = possible(campaign) if may_send else []
     return render(
@@ -135,7 +138,8 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
         status=status,
         counts=status.counts,
         segments=segments(status.counts),
-        funnel=funnel(status.counts, await accepted_messages(console.pool, campaign.campaign_id)),
+        funnel=funnel(status.counts, accepted),
+        beyond=accepted_beyond_people(status.counts, accepted),
         rates=rates,
         charts=rate_charts(rates, status.numbers),
         actions=actions,
@@ -143,7 +147,7 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
         start_request=await start_request(console.pool, campaign) if console.own.approval else None,
         confirmed=CONFIRMED,
         states=list(RecipientState),
-        missing_since=await reports_missing_since(console.pool, campaign.campaign_id),
+        missing_since=await console.watch.reports_missing_since(campaign.campaign_id),
     )
 
 
@@ -155,10 +159,9 @@ def possible(campaign: Campaign) -> list[CampaignEvent]:
 
 
 def _is_offered(state: CampaignState, event: CampaignEvent) -> bool:
-    """Of a scheduled campaign, `start` is left to its time."""
-    if state is CampaignState.SCHEDULED and event is CampaignEvent.START:
-        return False
-    return allows(state, event)
+    """Of a scheduled campaign, `start` is left to its time. A draft sends nothing that a pause would stop."""
+    left_out = {(CampaignState.SCHEDULED, CampaignEvent.START), (CampaignState.DRAFT, CampaignEvent.PAUSE)}
+    return allows(state, event) and (state, event) not in left_out
 
 
 async def ask(request: web.Request) -> web.Response:

@@ -17,6 +17,7 @@ from campaigns.console.forms import field_of
 from campaigns.console.local_times import clock_of, local_of, moment_of
 from campaigns.console.pages.rendering import campaign_url, page
 from campaigns.console.pages.work import attempt_long
+from campaigns.life.approval import APPROVED_STATES
 from campaigns.life.control import Campaign
 from campaigns.planning.change_rules import CHANGEABLE
 from campaigns.planning.plan import ProgressCallback
@@ -117,16 +118,17 @@ def default_of(key: str) -> str:
 
 
 async def _edit_values(request: web.Request) -> dict[str, Any]:
-    campaign, pool = await named_campaign(request), console_of(request).pool
-    stored = await stored_options(pool, campaign.name)
+    campaign, console = await named_campaign(request), console_of(request)
+    stored = await stored_options(console.pool, campaign.name)
     return {
         "campaign": campaign,
+        "is_approved": console.own.approval and campaign.state in APPROVED_STATES,
         "given": stored.values,
         "times": TIMES,
         "clock": clock_of(stored.values.get("time_zone")),
         "fields": [each for each in FIELDS if each.may_change(campaign.state)],
         "may_change_numbers": NUMBERS.may_change(campaign.state),
-        "numbers": await list_numbers(pool),
+        "numbers": await list_numbers(console.pool),
     }
 
 

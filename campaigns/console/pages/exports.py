@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
+from typing import BinaryIO
+
 from aiohttp import web
 
 from campaigns.account.numbers import list_numbers
 from campaigns.console.api.campaigns import named_campaign
+from campaigns.console.api.exporting import kept_columns, send_export
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.steering_shapes import ExportQuery
 from campaigns.console.context import console_of
-from campaigns.console.pages.rendering import page
-from campaigns.results.export_files import ExportForm
+from campaigns.console.local_times import time_zones
+from campaigns.console.pages.export_words import ExportWords, WordsWriter
+from campaigns.console.pages.rendering import page, texts_for
+from campaigns.results.export_files import CsvWriter, ExportForm, ExportWriter, XlsxWriter, writer_of
 from engine.core.states import RecipientState
+
+IN_WORDS = (ExportForm.CSV, ExportForm.XLSX)
+
+
+class PageExport(ExportQuery):
+    """`words`: headings and values in words, which only CSV and Excel have; `zone`: whose clock they use."""
+
+    words: bool = False
+    zone: str = ""
+
+
+async def export(request: web.Request) -> web.StreamResponse:
+    """Everybody who passes the filter, for people or for programs."""
+    campaign, asked, texts = await named_campaign(request), query_of(request, PageExport), texts_for(request)
+    columns = await kept_columns(request, campaign)
+    zone = asked.zone if asked.zone in time_zones() else texts.zone
+    words = ExportWords(texts, zone, columns)
+
+    def write_to(file: BinaryIO) -> ExportWriter:
+        if not asked.words or asked.format not in IN_WORDS:
+            return writer_of(asked.format, file, campaign.name, columns)
+        is_csv = asked.format is ExportForm.CSV
+        writer = (
+            CsvWriter(file, words.headings, texts("export.separator"))
+            if is_csv
+            else XlsxWriter(file, words.headings)
+        )
+        return WordsWriter(words, writer)
+
+    return await send_export(request, campaign, asked, write_to)
 
 
 async def show_export(request: web.Request) -> web.Response:
@@ -26,6 +61,8 @@ async def show_export(request: web.Request) -> web.Response:
         counts=status.counts,
         states=list(RecipientState),
         forms=list(ExportForm),
+        in_words=IN_WORDS,
+        zones=time_zones(),
         numbers=campaign.phone_number_ids if len(campaign.phone_number_ids) > 1 else [],
         known=known,
         languages_of=sorted({each.language for each in status.templates}),

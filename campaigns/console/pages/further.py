@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from campaigns.life.control import Campaign
+from campaigns.life.delete import is_deletable
 from campaigns.results.status import FINAL_STATES, CampaignStatus
-from engine.core.states import CampaignState, RecipientState
+from engine.core.states import RecipientState
 
 # In the order in which a page offers them; the address of each is /campaigns/NAME/ACTION.
 APPROVE, RETRY, SETTLE, EDIT, CLONE, DELETE = ACTIONS = (
@@ -28,6 +29,6 @@ def further(campaign: Campaign, status: CampaignStatus) -> list[str]:
         SETTLE: status.in_doubt > 0,
         EDIT: not is_over,
         CLONE: has_recipients,
-        DELETE: campaign.state is CampaignState.DRAFT,
+        DELETE: is_deletable(campaign),
     }
     return [action for action in ACTIONS if offered[action]]

@@ -15,10 +15,9 @@ from aiohttp import web
 from campaigns.audience.glimpse import Glimpse, glimpse, guess_phone_column
 from campaigns.audience.opening import ReadOptions
 from campaigns.console.choices import read_choices
-from campaigns.console.context import console_of
+from campaigns.console.forms import upload_of
 from campaigns.console.pages.rendering import path_of
-from campaigns.console.uploads import Upload, find_upload
-from engine.errors import NotFound
+from campaigns.console.uploads import Upload
 
 GLIMPSE_FILE = "glimpse.json"
 
@@ -44,14 +43,6 @@ class Step:
     def path(self, *parts: str) -> str:
         """The address of a step; without parts, of the list."""
         return path_of("new", self.upload.reference, *parts)
-
-
-def upload_of(request: web.Request) -> Upload:
-    """The upload that the address names; NotFound if it was given up."""
-    stored = find_upload(console_of(request).own, request.match_info["reference"])
-    if stored is None:
-        raise NotFound("the uploaded file is not kept any more", remedy="upload it again")
-    return stored
 
 
 async def step_of(request: web.Request) -> Step:

@@ -6,8 +6,7 @@ from aiohttp import web
 
 from campaigns.console.choices import read_choices, write_choices
 from campaigns.console.context import console_of
-from campaigns.console.forms import field_of, next_part
-from campaigns.console.pages.new_campaign import upload_of
+from campaigns.console.forms import field_of, next_part, upload_of
 from campaigns.console.pages.rendering import page, path_of, redirect
 from campaigns.console.problems import Problem, Refused, problem_of
 from campaigns.console.uploads import Upload, remove_beside, store_beside

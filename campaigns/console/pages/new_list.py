@@ -12,9 +12,9 @@ from campaigns.audience.opening import sheets_of
 from campaigns.audience.row_check import row_check
 from campaigns.console.choices import drop_corrections, read_choices, write_choices
 from campaigns.console.context import console_of
-from campaigns.console.forms import next_part
+from campaigns.console.forms import next_part, upload_of
 from campaigns.console.list_rules import phone_rules
-from campaigns.console.pages.new_campaign import Step, step_of, upload_of
+from campaigns.console.pages.new_campaign import Step, step_of
 from campaigns.console.pages.new_like import choose_like
 from campaigns.console.pages.rendering import page, path_of, redirect, with_query
 from campaigns.console.problems import Problem, Refused, problem_of

@@ -15,7 +15,7 @@ from campaigns.console.api.create_request import HEADER_SOURCES, request_of
 from campaigns.console.api.upload_planning import spec_of
 from campaigns.console.choices import write_choices
 from campaigns.console.context import console_of
-from campaigns.console.forms import next_part
+from campaigns.console.forms import next_part, upload_of
 from campaigns.console.header_uploads import FILE, drop_header_file, store_header_file, stored_header_file
 from campaigns.console.pages.message_choices import (
     OF_A_TEMPLATE,
@@ -28,7 +28,7 @@ from campaigns.console.pages.message_choices import (
     template_of,
     with_guessed_language,
 )
-from campaigns.console.pages.new_campaign import Step, step_of, upload_of
+from campaigns.console.pages.new_campaign import Step, step_of
 from campaigns.console.pages.rendering import page, path_of, redirect, with_query
 from campaigns.console.pages.sending_choices import Wrong, wrong_of
 from campaigns.console.problems import Refused

@@ -13,9 +13,10 @@ from campaigns.audience.bad_rows import KEPT_MAX, BadRow
 from campaigns.audience.row_check import RowRules
 from campaigns.console.choices import add_corrections, drop_corrections, read_corrections
 from campaigns.console.context import console_of
+from campaigns.console.forms import upload_of
 from campaigns.console.list_check import FoundList, forget_found
 from campaigns.console.list_rules import checked_columns, list_rules, reading_of, shown_columns
-from campaigns.console.pages.new_campaign import Step, step_of, upload_of
+from campaigns.console.pages.new_campaign import Step, step_of
 from campaigns.console.pages.rendering import page, redirect, render, texts_for, with_query
 from campaigns.console.problems import Problem, Refused, problem_of
 from campaigns.console.streams import stream_events

@@ -16,8 +16,9 @@ from campaigns.console.api.create_request import request_of
 from campaigns.console.api.upload_planning import create_from_upload, spec_of
 from campaigns.console.choices import CHOICES_FILE, read_choices, write_choices
 from campaigns.console.context import Console, caller_of, console_of
+from campaigns.console.forms import upload_of
+from campaigns.console.jobs import creation_key
 from campaigns.console.local_times import time_zones
-from campaigns.console.pages.new_campaign import upload_of
 from campaigns.console.pages.rendering import campaign_url, page, path_of, redirect, render, texts_for
 from campaigns.console.pages.sending_choices import (
     DAYS,
@@ -48,7 +49,7 @@ class Check:
 async def show_sending(request: web.Request) -> web.Response:
     """The form; while the list is checked or stored, how far that is; then where it led to."""
     reference = request.match_info["reference"]
-    job = console_of(request).jobs.find(_job_key(reference))
+    job = console_of(request).jobs.find(creation_key(reference))
     if job is not None and job.value:
         return redirect(job.value)
     upload = upload_of(request)
@@ -67,7 +68,7 @@ async def stream_sending(request: web.Request) -> web.StreamResponse:
     texts, reference = texts_for(request), request.match_info["reference"]
 
     async def read() -> str:
-        job = console_of(request).jobs.running(_job_key(reference))
+        job = console_of(request).jobs.running(creation_key(reference))
         return render("new_sending_live.html.j2", texts, job=job)
 
     return await stream_events(request, "view", read)
@@ -89,13 +90,9 @@ async def create(request: web.Request) -> web.Response:
     async def work(progress: ProgressCallback) -> str:
         return await _worked(console, upload, progress, actor=actor, dry_run="check" in fields)
 
-    job = console.jobs.begin(_job_key(upload.reference), work)
+    job = console.jobs.begin(creation_key(upload.reference), work)
     await job.wait(WAIT_S)
     return redirect(job.value or path_of("new", upload.reference, "sending"))
-
-
-def _job_key(reference: str) -> str:
-    return f"new/{reference}"
 
 
 async def _worked(

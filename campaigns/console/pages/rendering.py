@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from campaigns.console.context import console_of, maybe_caller
 from campaigns.console.countries import countries
-from campaigns.console.language import COOKIE, LANGUAGES, Texts, choose_language, texts_of
+from campaigns.console.language import COOKIE, LANGUAGES, PageTexts, Texts, choose_language, texts_of
 from campaigns.console.local_times import local_of, time_zones
 from campaigns.console.pages.static import static_url
 from campaigns.console.roles import Role
@@ -48,9 +48,10 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}"
 
 
-def texts_for(request: web.Request) -> Texts:
+def texts_for(request: web.Request) -> PageTexts:
     accepted = request.headers.get("Accept-Language", "")
-    return texts_of(choose_language(request.cookies.get(COOKIE), accepted))
+    code = choose_language(request.cookies.get(COOKIE), accepted)
+    return texts_of(code, console_of(request).own.zone)
 
 
 def render(template: str, texts: Texts, **values: Any) -> str:

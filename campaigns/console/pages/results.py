@@ -10,7 +10,8 @@ from pydantic import Field
 from campaigns.console.api.campaigns import named_campaign
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.shapes import NoQuery
-from campaigns.console.charts import funnel, interval_plots, line_segments, rate_charts, segments
+from campaigns.console.attachments import attachment
+from campaigns.console.charts import interval_plots, line_segments, rate_charts, segments
 from campaigns.console.language import Texts, texts_of
 from campaigns.console.live import SharedReadings
 from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
@@ -19,6 +20,7 @@ from campaigns.console.result_readings import READINGS, ResultReadings
 from campaigns.console.streams import stream_events
 from campaigns.life.control import Campaign, find_campaign
 from campaigns.results.breakdown import By, percentiles_s
+from campaigns.results.funnel import accepted_beyond_people, funnel
 from campaigns.results.results import CampaignResults
 from campaigns.results.variants import COMPARED, winner
 from engine.core.error_codes import meaning_of, remedy_of
@@ -57,13 +59,13 @@ async def stream_results(request: web.Request) -> web.StreamResponse:
     return await stream_events(request, "view", read)
 
 
-def shared_results(readings: ResultReadings, pool: Pool) -> SharedReadings[str]:
+def shared_results(readings: ResultReadings, pool: Pool, zone: str) -> SharedReadings[str]:
     """The live parts by language, property and name: rendered once a second, however many look."""
 
     async def read(key: str) -> str:
         code, by, name = key.split(" ", 2)
         campaign = await find_campaign(pool, name)
-        return await _live_part(readings, campaign, None if by == "-" else By(by), texts_of(code))
+        return await _live_part(readings, campaign, None if by == "-" else By(by), texts_of(code, zone))
 
     return SharedReadings(read)
 
@@ -89,11 +91,13 @@ async def download(request: web.Request) -> web.Response:
     reading = await request.app[READINGS].look(campaign.campaign_id)
     if reading.results is None:
         return redirect(campaign_url(campaign.name, "results"))
-    name = f"report-{campaign.campaign_id}.html"
+    texts = texts_for(request)
     return web.Response(
-        text=report_file(reading.results, texts_for(request)),
+        text=report_file(reading.results, texts),
         content_type="text/html",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        headers={
+            "Content-Disposition": attachment("html", campaign.name, texts("results.title"), zone=texts.zone)
+        },
     )
 
 
@@ -111,6 +115,7 @@ def result_values(results: CampaignResults) -> dict[str, Any]:
         "status": status,
         "counts": status.counts,
         "funnel": funnel(status.counts, results.accepted),
+        "beyond": accepted_beyond_people(status.counts, results.accepted),
         "segments": segments(status.counts),
         "line_segments": line_segments,
         "charts": rate_charts(results.rates, status.numbers),

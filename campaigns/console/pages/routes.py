@@ -1,7 +1,6 @@
 """The addresses of the pages, and the role that each needs."""
 
 from campaigns.console.api import account as interface_account
-from campaigns.console.api import exporting
 from campaigns.console.context import Route
 from campaigns.console.pages import (
     account,
@@ -15,6 +14,7 @@ from campaigns.console.pages import (
     new_message,
     new_rows,
     new_sending,
+    password,
     people,
     reasons,
     recipients,
@@ -24,6 +24,7 @@ from campaigns.console.pages import (
     static,
     steering,
     suppression_import,
+    template_deletion,
     templates,
     work,
 )
@@ -69,7 +70,7 @@ PAGES = (
     Route("GET", "/live/work/{reference}", SEND, work.stream_work),
     Route("GET", "/replies", LOOK, replies.show_replies),
     Route("GET", "/campaigns/{name}/message", LOOK, recipients.show_message),
-    Route("GET", "/campaigns/{name}/export", LOOK, exporting.export, EXPORTS),
+    Route("GET", "/campaigns/{name}/export", LOOK, exports.export, EXPORTS),
     Route("POST", "/campaigns/{name}/test", SEND, recipients.send_test, TEST_SENDS),
     Route("GET", "/new", SEND, new_list.show_upload),
     Route("POST", "/new", SEND, new_list.upload, UPLOADS),
@@ -106,6 +107,8 @@ PAGES = (
     Route("POST", "/new-template/preview", SEND, templates.preview),
     Route("GET", "/templates/{name}", LOOK, templates.show_template),
     Route("GET", "/live/templates/{name}", LOOK, templates.stream_template),
+    Route("GET", "/templates/{name}/delete", SEND, template_deletion.ask),
+    Route("POST", "/templates/{name}/delete", SEND, template_deletion.delete, SERVICE_CALLS),
     Route("GET", "/suppression", LOOK, account.show_suppression),
     Route("POST", "/suppression", SEND, account.suppress),
     Route("GET", "/suppression/export", LOOK, interface_account.export_suppressions, EXPORTS),
@@ -130,6 +133,8 @@ PAGES = (
     Route("GET", "/sign-in", None, signing.show_sign_in),
     Route("POST", "/sign-in", None, signing.enter),
     Route("POST", "/sign-out", LOOK, signing.leave),
+    Route("GET", "/password", LOOK, password.show),
+    Route("POST", "/password", LOOK, password.change),
     Route("POST", "/language", None, signing.choose),
     Route("GET", "/static/{version}/{file}", None, static.serve_static),
 )

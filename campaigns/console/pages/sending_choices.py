@@ -130,6 +130,11 @@ class Wrong:
     field: str = ""
 
     @property
+    def stands_at_field(self) -> bool:
+        """Whether the field itself says what is wrong with it."""
+        return self.step == "sending" and self.field not in ("", *MARKS)
+
+    @property
     def step(self) -> str:
         """Where the field stands: sending, message or list."""
         if self.field in OF_THE_MESSAGE or self.field.startswith("header"):
@@ -138,6 +143,8 @@ class Wrong:
 
     def words(self, labels: Mapping[str, str]) -> str:
         """The problem with the labels of the fields in place of the options of the command line."""
+        if self.problem.code == "name_taken":
+            return labels["problem_code.name_taken"]
 
         def label(found: re.Match[str]) -> str:
             key = found[1].replace("-", "_")

@@ -10,13 +10,13 @@ from aiohttp import web
 from campaigns.audience.glimpse import glimpse, guess_phone_column
 from campaigns.console.api.upload_planning import first_rejects
 from campaigns.console.context import caller_of, console_of
-from campaigns.console.forms import field_of, next_part
+from campaigns.console.forms import field_of, next_part, upload_of
 from campaigns.console.imports import import_upload
 from campaigns.console.jobs import Job
 from campaigns.console.pages.rendering import page, path_of, redirect, render, texts_for
 from campaigns.console.problems import Refused
 from campaigns.console.streams import stream_events
-from campaigns.console.uploads import Upload, find_upload, store_upload
+from campaigns.console.uploads import Upload, store_upload
 from campaigns.planning.plan import ProgressCallback
 from campaigns.suppression import SuppressionCounts
 from engine.errors import NotFound
@@ -38,9 +38,10 @@ async def upload(request: web.Request) -> web.Response:
 
 
 def _upload_of(request: web.Request) -> Upload:
-    found = find_upload(console_of(request).own, request.match_info["reference"])
-    if found is None or not (found.path.exists() or console_of(request).jobs.find(_job_key(found))):
-        raise NotFound("the uploaded file is not kept any more", remedy="upload it again")
+    """NotFound too once its phones are on the list and nobody knows of the import any more."""
+    found = upload_of(request)
+    if not (found.path.exists() or console_of(request).jobs.find(_job_key(found))):
+        raise NotFound("this import is not known any more", remedy="its phones are on the list")
     return found
 
 

@@ -7,15 +7,18 @@ from typing import Any
 
 from aiohttp import web
 
+from campaigns.account.code_template import EXPIRES_MAX_MIN, CodeForm
 from campaigns.account.template_form import (
     BUTTON_KINDS,
     BUTTONS_MAX,
     CATEGORIES,
+    HEADER_FORMATS,
     FormButton,
     TemplateForm,
-    field_of_refusal,
 )
+from campaigns.account.template_like import corrected, in_another_language
 from campaigns.account.templates import (
+    STOPPED,
     create_template,
     list_templates,
     refresh_template,
@@ -27,6 +30,7 @@ from campaigns.console.language import Texts
 from campaigns.console.live import SharedReadings
 from campaigns.console.pages.rendering import page, path_of, redirect, render, texts_for
 from campaigns.console.problems import Problem, problem_of
+from campaigns.console.roles import Role
 from campaigns.console.streams import stream_events
 from engine.core.rendering import render_message
 from engine.errors import DrumbeatError
@@ -38,6 +42,16 @@ ASK_EVERY_S = 120.0
 REVIEWS: web.AppKey[SharedReadings[str]] = web.AppKey("reviews", SharedReadings)
 BUTTONS_SHOWN = 3
 EXAMPLE = "example "
+PLAIN_FIELDS = (
+    "name",
+    "language",
+    "category",
+    "header_format",
+    "header",
+    "header_sample",
+    "body",
+    "footer",
+)
 
 
 async def show_templates(request: web.Request) -> web.Response:
@@ -72,11 +86,21 @@ async def stream_template(request: web.Request) -> web.StreamResponse:
 
 async def _live(request: web.Request, name: str, texts: Texts, *, follows: bool = False) -> str:
     """`follows`: somebody waits for the review, so that the service is asked now and then."""
+    may_send = caller_of(request).may(Role.SEND)
     found = await templates_named(console_of(request).pool, name)
     in_review = any(each.status == IN_REVIEW for each in found)
     problem = await request.app[REVIEWS].get(name) if in_review and follows else ""
     shown = [(each, render_message(each.definition.get("components") or (), (), ())) for each in found]
-    return render("template_live.html.j2", texts, shown=shown, in_review=in_review, problem=problem)
+    return render(
+        "template_live.html.j2",
+        texts,
+        name=name,
+        shown=shown,
+        in_review=in_review,
+        problem=problem,
+        may_send=may_send,
+        stopped=STOPPED,
+    )
 
 
 def shared_reviews(console: Console) -> SharedReadings[str]:
@@ -96,7 +120,14 @@ def shared_reviews(console: Console) -> SharedReadings[str]:
 
 
 async def show_new(request: web.Request) -> web.Response:
-    return _form(request, TemplateForm(language="en_US"))
+    """An empty form, or the template `like`: in another language, or corrected in the `language` given."""
+    like, language = request.query.get("like"), request.query.get("language")
+    if like is None:
+        return _form(request, TemplateForm(language="en_US"))
+    stored = await templates_named(console_of(request).pool, like)
+    if language is None:
+        return _form(request, in_another_language(stored[0]))
+    return _form(request, corrected(next((each for each in stored if each.language == language), stored[0])))
 
 
 async def create(request: web.Request) -> web.Response:
@@ -116,7 +147,7 @@ async def create(request: web.Request) -> web.Response:
 
 def _refused(request: web.Request, form: TemplateForm, problem: Problem) -> web.Response:
     """The service's words at the field that they name."""
-    place = field_of_refusal(problem.what) if problem.code == "service_refused" else None
+    place = form.field_of_refusal(problem.what) if problem.code == "service_refused" else None
     return _form(request, form, problem.status, problem=problem, refused=place)
 
 
@@ -137,8 +168,9 @@ def form_of(fields: Any) -> TemplateForm:
     given: Mapping[str, str] = {
         key.removeprefix(EXAMPLE): text(key) for key in fields if key.startswith(EXAMPLE)
     }
-    plain = {name: text(name) for name in ("name", "language", "category", "header", "body", "footer")}
-    return TemplateForm(**plain, buttons=buttons, examples=given)
+    plain = {name: text(name) for name in PLAIN_FIELDS if name in fields}
+    code = CodeForm("warns" in fields, text("expires_min"), text("code_button"))
+    return TemplateForm(**plain, buttons=buttons, code=code, examples=given)
 
 
 def _form(
@@ -165,5 +197,7 @@ def _form(
         problem=problem,
         refused=refused,
         categories=CATEGORIES,
+        formats=HEADER_FORMATS,
         kinds=BUTTON_KINDS,
+        expires_max_min=EXPIRES_MAX_MIN,
     )

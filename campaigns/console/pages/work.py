@@ -45,7 +45,7 @@ async def show_work(request: web.Request) -> web.Response:
     if job.problem is None:
         return redirect(job.value)
     template, values = job.form
-    return page(request, template, job.problem.status, problem=job.problem, **values)
+    return page(request, template, problem=job.problem, **values)
 
 
 async def stream_work(request: web.Request) -> web.StreamResponse:

@@ -11,6 +11,23 @@ const live = document.querySelector("[data-stream]");
 const line = document.querySelector("[data-live]");
 const words = line ? JSON.parse(line.dataset.words) : {};
 
+// Times are shown on the clock of the browser, in the forms of the page.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const DAY = { year: "numeric", month: "2-digit", day: "2-digit" };
+const CLOCK = { hour: "2-digit", minute: "2-digit", timeZone: zone };
+const TIMES = { clock: CLOCK, minute: { ...DAY, ...CLOCK }, second: { ...DAY, ...CLOCK, second: "2-digit" } };
+
+function showTimes(root) {
+  for (const time of root.querySelectorAll("[data-time]")) {
+    time.textContent = new Date(time.dateTime).toLocaleString(document.documentElement.dataset.times, TIMES[time.dataset.time]);
+  }
+}
+
+if (zone) {
+  showTimes(document);
+  for (const name of document.querySelectorAll("[data-zone-name]")) name.textContent = zone;
+}
+
 function say(state) {
   if (!line || line.dataset.said === state) return;
   line.dataset.live = line.dataset.said = state;
@@ -20,6 +37,7 @@ function say(state) {
 // Replaces the parts that changed, so that focus, open tables and what a screen reader reads stay.
 function show(html, root = live) {
   const next = new DOMParser().parseFromString(html, "text/html");
+  if (zone) showTimes(next);
   for (const part of next.querySelectorAll("[data-part]")) {
     const old = root.querySelector(`[data-part="${part.dataset.part}"]`);
     if (!old) continue;
@@ -77,9 +95,11 @@ async function poll() {
   stop();
   try {
     const reply = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
-    if (reply.redirected) { location.reload(); return; } // to sign in
+    if (reply.redirected) { location.reload(); return; } // to sign in, or to what was waited for
     if (!reply.ok) throw new Error(reply.status);
-    show(await reply.text());
+    const html = await reply.text();
+    if (!html.includes("data-stream=")) { location.reload(); return; } // nothing goes on any more
+    show(html);
     say("polling");
     pollMs = POLL_MS;
   } catch {
@@ -132,23 +152,26 @@ for (const form of document.querySelectorAll("[data-typed]")) {
     }, PREVIEW_MS);
   });
 }
-// A form with a preview is kept whenever a field changes, and the preview shows what people will read then.
+// A form with a preview is kept whenever a field changes, and the preview shows what people will read then. One
+// request at a time, so that what was chosen last is kept last.
 for (const form of document.querySelectorAll("[data-preview]")) {
-  let asked = 0;
-  form.addEventListener("change", async () => {
-    const mine = ++asked;
+  let asked = 0, before = Promise.resolve();
+  const keep = async () => {
     const fields = new URLSearchParams([...new FormData(form)].filter(([, value]) => typeof value === "string"));
     fields.set("go", form.dataset.preview);
     try {
       const reply = await fetch(form.action, { method: "POST", body: fields });
       const fresh = new DOMParser().parseFromString(await reply.text(), "text/html").getElementById("preview");
-      if (fresh && mine === asked) document.getElementById("preview").replaceWith(document.adoptNode(fresh));
+      if (fresh) document.getElementById("preview").replaceWith(document.adoptNode(fresh));
     } catch { /* the form can still be sent */ }
+  };
+  form.addEventListener("change", () => {
+    const mine = ++asked;
+    before = before.then(() => mine === asked && keep());
   });
 }
 
 // Times are chosen on the clock of whoever chooses them, unless another one was chosen.
 for (const field of document.querySelectorAll("[data-zone]")) {
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if ([...field.options].some((option) => option.value === zone)) field.value = zone;
 }

@@ -5,7 +5,7 @@
 SELECT campaign_id, name, external_id, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, on_unknown, start_at, expires_at, max_failed,
        audience_rows, rejected, duplicates, recipients, created_at, planned_at, started_at, finished_at,
-       options ->> 'test of' AS test_of
+       options ->> 'test of' AS test_of, options ->> 'retry of' AS retry_of
 FROM campaigns
 WHERE name = $1 OR external_id = $1 OR (starts_with($1, 'external:') AND external_id = substr($1, 10))
 ORDER BY name = $1 DESC
@@ -16,7 +16,7 @@ LIMIT 1;
 SELECT campaign_id, name, external_id, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, on_unknown, start_at, expires_at, max_failed,
        audience_rows, rejected, duplicates, recipients, created_at, planned_at, started_at, finished_at,
-       options ->> 'test of' AS test_of
+       options ->> 'test of' AS test_of, options ->> 'retry of' AS retry_of
 FROM campaigns
 WHERE $2 OR options ->> 'test of' IS NULL
 ORDER BY campaign_id DESC
@@ -65,3 +65,7 @@ UPDATE campaigns
 SET priority = coalesce($2, priority), share_percent = CASE WHEN $4 THEN NULL ELSE coalesce($3, share_percent) END
 WHERE campaign_id = $1
 RETURNING priority, share_percent;
+
+-- name: retries
+-- Campaigns that send once more to those whom this one did not reach.
+SELECT name FROM campaigns WHERE retry_of = $1 AND planned_at IS NOT NULL ORDER BY campaign_id;

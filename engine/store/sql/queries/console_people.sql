@@ -29,6 +29,13 @@ SELECT EXISTS (SELECT FROM console_users WHERE role = 'manage');
 -- The same password, hashed with newer parameters. A password that was changed meanwhile stays.
 UPDATE console_users SET password_hash = $3 WHERE name = $1 AND password_hash = $2;
 
+-- name: change_password
+-- $2: the hash of the password that was shown to be known.
+UPDATE console_users SET password_hash = $3 WHERE name = $1 AND password_hash = $2 RETURNING name;
+
+-- name: end_other_sessions
+DELETE FROM console_sessions WHERE user_name = $1 AND session_hash != $2;
+
 -- name: remove_user
 DELETE FROM console_users WHERE name = $1 RETURNING name;
 
@@ -59,13 +66,13 @@ WITH ended AS (
 DELETE FROM console_requests WHERE begun_at < now() - $3 * interval '1 second';
 
 -- name: tokens
-SELECT name, role, created_at FROM console_tokens ORDER BY name;
+SELECT name, role, created_at, made_by FROM console_tokens ORDER BY name;
 
 -- name: token
-SELECT name, role FROM console_tokens WHERE token_hash = $1;
+SELECT name, role, made_by FROM console_tokens WHERE token_hash = $1;
 
 -- name: add_token
-INSERT INTO console_tokens (token_hash, name, role) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING RETURNING name;
+INSERT INTO console_tokens (token_hash, name, role, made_by) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING RETURNING name;
 
 -- name: remove_token
 DELETE FROM console_tokens WHERE name = $1 RETURNING name;
@@ -90,12 +97,12 @@ SELECT started_at IS NOT NULL AS started, content_hash, state, options ->> 'test
 FROM campaigns WHERE campaign_id = $1;
 
 -- name: start_request
-SELECT content_hash, asked_by, asked_at, approved_by FROM start_requests WHERE campaign_id = $1;
+SELECT content_hash, asked_by, person, asked_at, approved_by FROM start_requests WHERE campaign_id = $1;
 
 -- name: ask_start
-INSERT INTO start_requests (campaign_id, content_hash, asked_by) VALUES ($1, $2, $3)
+INSERT INTO start_requests (campaign_id, content_hash, asked_by, person) VALUES ($1, $2, $3, $4)
 ON CONFLICT (campaign_id) DO UPDATE
-SET content_hash = $2, asked_by = $3, asked_at = now(), approved_by = NULL, approved_at = NULL;
+SET content_hash = $2, asked_by = $3, person = $4, asked_at = now(), approved_by = NULL, approved_at = NULL;
 
 -- name: approve_start
 UPDATE start_requests SET approved_by = $2, approved_at = now() WHERE campaign_id = $1;

@@ -67,10 +67,11 @@ DELETE FROM ranges WHERE range_id = ANY($1::bigint[]);
 -- name: remove_unplanned
 DELETE FROM campaigns WHERE campaign_id = $1 AND planned_at IS NULL;
 
--- name: retire_draft
--- A draft that nobody can start any more, and that the next create of its name would remove.
+-- name: retire
+-- A campaign that never sent, in one of these states: nobody can start it any more, and the next create of its name would
+-- remove it.
 UPDATE campaigns SET planned_at = NULL, reason = 'being removed', reason_code = 'planning'
-WHERE campaign_id = $1 AND state = 'draft' AND planned_at IS NOT NULL
+WHERE campaign_id = $1 AND state = ANY($2::text[]) AND started_at IS NULL AND planned_at IS NOT NULL
 RETURNING campaign_id;
 
 -- name: change_campaign

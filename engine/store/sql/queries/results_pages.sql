@@ -5,7 +5,7 @@
 -- those of `campaign test-send`.
 SELECT campaign_id, name, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, start_at, expires_at, recipients, created_at, planned_at,
-       started_at, finished_at, options ->> 'test of' AS test_of,
+       started_at, finished_at, options ->> 'test of' AS test_of, options ->> 'retry of' AS retry_of,
        (SELECT coalesce(sum(accepted), 0)::bigint FROM campaign_numbers
         WHERE campaign_numbers.campaign_id = campaigns.campaign_id) AS accepted
 FROM campaigns
@@ -18,7 +18,7 @@ ORDER BY campaign_id DESC LIMIT $3;
 -- Campaigns of which one may need a person, the newest first, those that run last: they are many, and few need one; as `campaigns`, without those of `campaign test-send`.
 SELECT campaign_id, name, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, start_at, expires_at, recipients, created_at, planned_at,
-       started_at, finished_at, options ->> 'test of' AS test_of,
+       started_at, finished_at, options ->> 'test of' AS test_of, options ->> 'retry of' AS retry_of,
        (SELECT coalesce(sum(accepted), 0)::bigint FROM campaign_numbers
         WHERE campaign_numbers.campaign_id = campaigns.campaign_id) AS accepted
 FROM campaigns
@@ -30,6 +30,18 @@ ORDER BY state = 'running', campaign_id DESC LIMIT $1;
 -- name: accepted
 -- Messages of a campaign that the service accepted, those included that failed later.
 SELECT coalesce(sum(accepted), 0)::bigint FROM campaign_numbers WHERE campaign_id = $1;
+
+-- name: counts
+-- Recipients of the campaigns $1 whose message came so far or failed: the sums of range counters and of what the audit keeps of
+-- pruned months, as `status` of progress.sql has them. 1 µs for each range.
+SELECT campaign_id, sum(accepted)::bigint AS accepted, sum(sent)::bigint AS sent, sum(delivered)::bigint AS delivered,
+       sum(read)::bigint AS read, sum(failed)::bigint AS failed
+FROM (SELECT campaign_id, accepted, sent, delivered, read, failed FROM range_counters WHERE campaign_id = ANY ($1::bigint[])
+      UNION ALL
+      SELECT campaign_id, kept.* FROM audit,
+          jsonb_to_record(detail) AS kept (accepted bigint, sent bigint, delivered bigint, read bigint, failed bigint)
+      WHERE action = 'prune' AND campaign_id = ANY ($1::bigint[])) AS parts
+GROUP BY campaign_id;
 
 -- name: ranges_with_state
 -- The next ranges of a campaign after the ordinal $2, the one that is begun included, which hold recipients in the state $3.

@@ -44,3 +44,8 @@ WHERE (templates.name, templates.language, templates.compare_at) = (done.name, d
 -- Those that send, or will without a person.
 SELECT campaign_id, name, template FROM campaigns
 WHERE state IN ('scheduled', 'running') AND planned_at IS NOT NULL ORDER BY campaign_id;
+
+-- name: needing_campaigns
+-- Those that send, or go on when a person or a time says so.
+SELECT name, template FROM campaigns
+WHERE state IN ('scheduled', 'running', 'paused') AND planned_at IS NOT NULL ORDER BY campaign_id;

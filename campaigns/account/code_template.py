@@ -1,0 +1,47 @@
+"""A template for one-time codes. The service writes its text, in the language of the template.
+
+Its shape is an open point of the interface: the one that services of this family publish.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine.core.rendering import RenderedButton, RenderedMessage
+
+EXPIRES_MAX_MIN = 90  # of the service
+# What the service writes in English.
+_TEXT = "*123456* is your verification code."
+_WARNING = " For your security, do not share this code."
+
+
+@dataclass(frozen=True, slots=True)
+class CodeForm:
+    """The fields as they were typed. `warns`: the message says not to share the code. `expires_min`: it says
+    for how long the code is valid; empty: it does not. `button`: the words of what copies the code.
+    """
+
+    warns: bool = True
+    expires_min: str = ""
+    button: str = ""
+
+    def errors(self) -> dict[str, str]:
+        is_valid = self.expires_min in map(str, range(1, EXPIRES_MAX_MIN + 1))
+        return {
+            "expires_min": "" if not self.expires_min or is_valid else "expires_min",
+            "code_button": "" if self.button else "code_button",
+        }
+
+    def components(self) -> list[dict[str, Any]]:
+        """As the service takes them. Needs a form without errors."""
+        found: list[dict[str, Any]] = [{"type": "BODY", "add_security_recommendation": self.warns}]
+        if self.expires_min:
+            found.append({"type": "FOOTER", "code_expiration_minutes": int(self.expires_min)})
+        button = {"type": "OTP", "otp_type": "COPY_CODE", "text": self.button}
+        return [*found, {"type": "BUTTONS", "buttons": [button]}]
+
+    def preview(self) -> RenderedMessage:
+        footer = f"This code expires in {self.expires_min} minutes." if self.expires_min else ""
+        buttons = (RenderedButton("OTP", self.button),) if self.button else ()
+        return RenderedMessage(body=_TEXT + _WARNING * self.warns, footer=footer, buttons=buttons)

@@ -1,0 +1,18 @@
+"""Names of files that browsers store."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from urllib.parse import quote
+from zoneinfo import ZoneInfo
+
+_NOT_IN_NAMES = re.compile(r'[\x00-\x1f\x7f"*/:<>?\\|]+')  # some system refuses each of them
+
+
+def attachment(extension: str, *parts: str, zone: str) -> str:
+    """The header Content-Disposition for a file that is named after `parts` and today's date in the zone."""
+    today = f"{datetime.now(ZoneInfo(zone)):%Y-%m-%d}"
+    name = " ".join(_NOT_IN_NAMES.sub("-", part) for part in (*parts, today)) + f".{extension}"
+    plain = name.encode("ascii", "replace").decode().replace("?", "_")
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name)}"

@@ -1,0 +1,80 @@
+"""An export for people: headings and values in words, and times on one clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from campaigns.audience.spreadsheet import EXPORT_COLUMNS, is_variable_column
+from campaigns.console.language import Exactness, PageTexts
+from campaigns.preview.countries import calling_code
+from campaigns.results.export_files import ExportWriter
+from engine.core.error_codes import remedy_of
+
+TIMES = ("sent_at", "delivered_at", "read_at", "failed_at")
+
+
+@dataclass(frozen=True, slots=True)
+class ExportWords:
+    """`zone`: whose clock shows times. `columns`: of the export for programs."""
+
+    texts: PageTexts
+    zone: str
+    columns: Sequence[str]
+
+    @property
+    def headings(self) -> list[str]:
+        """The phone, the columns of the list, then what became of the message."""
+        return [
+            self.texts("export.phone"),
+            *map(self._heading, self.columns[len(EXPORT_COLUMNS) :]),
+            self.texts("export.state"),
+            *(self.texts(f"export.{key}", zone=self.zone) for key in TIMES),
+            *(self.texts(f"export.{key}") for key in ("reason", "remedy", "language", "variant")),
+        ]
+
+    def _heading(self, column: str) -> str:
+        is_fixed = is_variable_column(column)
+        return self.texts("export.variable", number=column.rpartition("_")[2]) if is_fixed else column
+
+    def rows(self, page: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        return [self._row(values) for values in page]
+
+    def _row(self, values: Sequence[Any]) -> list[Any]:
+        found = dict(zip(EXPORT_COLUMNS, values, strict=False))
+        reason = found["reason"] or ""
+        return [
+            _phone(found["phone"]),
+            *values[len(EXPORT_COLUMNS) :],
+            self.texts(f"recipient.{found['state']}"),
+            *(self._time(found[key]) for key in TIMES),
+            self.texts.maybe(f"plan.left_{reason}", reason),
+            "" if found["code"] is None else remedy_of(str(found["code"])),
+            found["language"],
+            found["variant"],
+        ]
+
+    def _time(self, moment: datetime | None) -> str:
+        return "" if moment is None else self.texts.text_of(moment, Exactness.SECOND, self.zone)
+
+
+def _phone(digits: str) -> str:
+    """With the calling code in brackets: a cell that begins with a plus would be a formula."""
+    code = calling_code(int(digits)) if digits.isdecimal() else ""
+    return f"(+{code}) {digits[len(code) :]}" if code else digits
+
+
+@dataclass(frozen=True, slots=True)
+class WordsWriter:
+    """Writes pages of the export for programs in words."""
+
+    words: ExportWords
+    writer: ExportWriter
+
+    def write(self, page: Sequence[Sequence[Any]]) -> None:
+        self.writer.write(self.words.rows(page))
+
+    def close(self) -> None:
+        self.writer.close()
