@@ -9,4 +9,5 @@ UPDATE console_tokens SET made_by = (
 ALTER TABLE start_requests ADD COLUMN person text;
 UPDATE start_requests SET person = coalesce(
     (SELECT made_by FROM console_tokens WHERE 'token ' || name = asked_by), asked_by);
+UPDATE start_requests SET approved_by = NULL, approved_at = NULL WHERE approved_by = person;  -- it was one person after all
 ALTER TABLE start_requests ALTER COLUMN person SET NOT NULL, ADD CHECK (approved_by <> person);
