@@ -3,6 +3,8 @@
 Each change is stored together with the notification that tells of it.
 """
 
+import asyncpg
+
 from engine.core.states import CampaignEvent, CampaignState, ReasonCode, allows, apply
 from engine.store.database import Connection
 from engine.store.notifications import add_of_campaign
@@ -22,8 +24,10 @@ async def apply_event(
     Raises IllegalTransition if the present state does not know the event.
     """
     async with connection.transaction():
-        state = await _lock(connection, campaign_id)
-        return await _move(connection, campaign_id, apply(state, event), reason, code)
+        row = await _lock(connection, campaign_id)
+        if row is None:
+            raise LookupError(f"no campaign {campaign_id}")
+        return await _move(connection, campaign_id, apply(CampaignState(row["state"]), event), reason, code)
 
 
 async def apply_if_allowed(
@@ -33,16 +37,17 @@ async def apply_if_allowed(
     reason: str,
     code: ReasonCode | None = None,
 ) -> CampaignState | None:
-    """As `apply_event`, but None if the present state does not know the event: somebody else moved it.
+    """As `apply_event`, but None if the present state does not know the event: somebody else moved it. None
+    too if somebody deletes the campaign, or has: a scheduled one may go just when its time comes.
 
     Then too its row stays locked until the caller's transaction ends. An exception would roll the savepoint
     back and release the lock: the campaign could finish before the caller commits what it reopened.
     """
     async with connection.transaction():
-        state = await _lock(connection, campaign_id)
-        if not allows(state, event):
+        row = await _lock(connection, campaign_id)
+        if row is None or not row["is_planned"] or not allows(CampaignState(row["state"]), event):
             return None
-        return await _move(connection, campaign_id, apply(state, event), reason, code)
+        return await _move(connection, campaign_id, apply(CampaignState(row["state"]), event), reason, code)
 
 
 async def set_reason(
@@ -52,11 +57,8 @@ async def set_reason(
     await connection.execute(queries("campaigns")["set_reason"], campaign_id, state.value, reason, code)
 
 
-async def _lock(connection: Connection, campaign_id: int) -> CampaignState:
-    row = await connection.fetchrow(queries("campaigns")["lock_state"], campaign_id)
-    if row is None:
-        raise LookupError(f"no campaign {campaign_id}")
-    return CampaignState(row["state"])
+async def _lock(connection: Connection, campaign_id: int) -> asyncpg.Record | None:
+    return await connection.fetchrow(queries("campaigns")["lock_state"], campaign_id)
 
 
 async def _move(

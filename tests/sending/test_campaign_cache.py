@@ -11,7 +11,7 @@ from engine.core.states import CampaignEvent, ReasonCode
 from engine.sending import campaign_cache, campaign_housekeeping
 from engine.sending.campaign_housekeeping import CampaignHousekeeping
 from engine.sending.campaign_reader import Block, CampaignReader
-from engine.store.campaign_states import apply_event
+from engine.store.campaign_states import apply_event, apply_if_allowed
 from engine.store.database import Connection, Pool
 from engine.store.leases import stop, suspend
 from engine.store.queries import queries
@@ -53,6 +53,24 @@ async def test_a_resume_outside_its_hours_says_again_that_the_campaign_waits(
     await apply_event(other, campaign_id, CampaignEvent.RESUME, "")
     await process.refresh(other)
     assert await campaign_row(other, campaign_id) == waits
+
+
+async def test_a_campaign_that_is_deleted_when_its_time_comes_is_not_started_and_ends_no_process(
+    pool: Pool, other: Connection, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retired, gone, kept = [(await plant_campaign(other, state="scheduled")).campaign_id for _ in range(3)]
+
+    async def delete_first(connection: Connection, campaign_id: int, *more: Any) -> object:
+        if campaign_id != kept:
+            await other.execute(queries("plan")["retire"], campaign_id, ["scheduled"])
+        if campaign_id == gone:
+            await other.execute("DELETE FROM campaigns WHERE campaign_id = $1", campaign_id)
+        return await apply_if_allowed(connection, campaign_id, *more)
+
+    monkeypatch.setattr(campaign_housekeeping, "apply_if_allowed", delete_first)
+    async with pool.acquire() as connection:
+        await process.housekeeping.move_due(connection)
+    assert [(await campaign_row(other, each))[0] for each in (retired, kept)] == ["scheduled", "running"]
 
 
 async def states(connection: Connection) -> list[str]:

@@ -1,7 +1,7 @@
 -- The state of a campaign, the reason for it, and who decided it.
 
 -- name: lock_state
-SELECT state FROM campaigns WHERE campaign_id = $1 FOR UPDATE;
+SELECT state, planned_at IS NOT NULL AS is_planned FROM campaigns WHERE campaign_id = $1 FOR UPDATE;
 
 -- name: set_state
 UPDATE campaigns
