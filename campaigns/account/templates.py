@@ -115,7 +115,8 @@ async def delete_template(
             remedy="wait until they have ended, or cancel them",
         )
     listed = service.templates.list(waba_id, name=name, language=language)
-    found = [each async for each in listed if each.name == name]  # the filter may match a part of a name
+    # The service's filter may match a part of a name, or know no language.
+    found = [each async for each in listed if each.name == name and language in (None, each.language)]
     if not found:
         in_language = "" if language is None else f" in {language}"
         raise NotFound(

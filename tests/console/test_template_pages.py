@@ -1,11 +1,14 @@
 """Templates with media and of one-time codes, further languages, corrections and deletions, at the emulated service."""
 
+from collections.abc import AsyncIterator
+
 import pytest
 from playwright.async_api import Page, expect
 
 from campaigns.console.people import add_token
 from campaigns.console.roles import Role
 from emulator.testing import Emulator
+from engine.api.endpoints.templates import TemplateRecord, Templates
 from engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, page
 from tests.console.conftest import Caller
@@ -101,6 +104,23 @@ async def test_programs_delete_a_template(pool: Pool, url: str, emulator: Emulat
     assert submitted(emulator) == []
     again = await caller("DELETE", path)
     assert (again.status, again.code) == (404, "not_found")
+
+
+async def test_another_language_stays_where_the_service_lists_all(
+    pool: Pool, url: str, emulator: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listing = Templates.list
+
+    def list_all(self: Templates, waba_id: str, **filters: str | None) -> AsyncIterator[TemplateRecord]:
+        return listing(self, waba_id, **{**filters, "language": None})
+
+    monkeypatch.setattr(Templates, "list", list_all)
+    caller = Caller(url, await add_token(pool, "sender", Role.SEND, actor="test"))
+    book = emulator.service.accounts[CONFIG.waba].book
+    gone, kept = [each.language for each in book.named("order_shipped")][::-1]
+    reply = await caller("DELETE", "/api/v1/templates/order_shipped", params={"language": gone})
+    assert reply.body == {"name": "order_shipped", "languages": [gone]}
+    assert [each.language for each in book.named("order_shipped")] == [kept]
 
 
 @pytest.mark.parametrize(
