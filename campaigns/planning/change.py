@@ -53,7 +53,7 @@ async def require_allowed(
     if changes and known.state in unchanged_in:
         raise TryLater(
             f'the campaign "{known.name}" is {known.state}, and another person approved it as it is',
-            remedy="pause it, change it, and have its start approved again",
+            remedy="pause it first, then have its start approved again; a clone can change everything",
         )
     if effect_of(changes) is not Effect.REFUSED:
         return
