@@ -16,7 +16,7 @@ from engine.core.error_codes import (
     remedy_of,
     shared_by,
 )
-from engine.core.outcome import Rejected, Scope
+from engine.core.outcome import Rejected, Scope, Throttled
 from engine.core.states import REASONS, ReasonCode
 
 INTERFACE = [190, 131030, 131047, 132001, 132012, 130429, 131026, 131056]
@@ -113,3 +113,5 @@ def test_every_code_has_a_meaning_and_a_remedy() -> None:
     """A person who reads a code on a page is told what to do about it."""
     rows = [*ERROR_CODES.values(), *HTTP_STATUSES.values(), UNLISTED]
     assert [row for row in rows if not (row.meaning and row.remedy)] == []
+    waits = [row for row in rows if row.outcome is Throttled]
+    assert all("retry it if it failed" in row.remedy for row in waits), "a throttle ends in a failure, too"
