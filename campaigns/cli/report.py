@@ -10,7 +10,7 @@ from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.output import opened, writing
 from campaigns.cli.printing import note, print_json, print_rows
 from campaigns.cli.report_text import report_lines
-from campaigns.cli.task_runner import with_database
+from campaigns.cli.task_runner import with_database, with_settings
 from campaigns.life.control import find_campaign, require_planned
 from campaigns.preview.prices import PriceTable, read_prices
 from campaigns.results.breakdown import By, Line, breakdown
@@ -18,7 +18,7 @@ from campaigns.results.export import require_kept
 from campaigns.results.report import Report, campaign_report
 from campaigns.results.results import CampaignResults, campaign_results
 from engine.errors import UsageError
-from engine.process.settings import load_settings
+from engine.process.settings import Settings, load_settings
 from engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
@@ -32,7 +32,9 @@ def report(
     ] = None,
     prices: Annotated[
         Path | None,
-        typer.Option(help="With --by: prices as CSV: country,category,price,currency,date.", metavar="FILE"),
+        typer.Option(
+            help="With --by or --html: prices as CSV: country,category,price,currency,date.", metavar="FILE"
+        ),
     ] = None,
     html: Annotated[
         Path | None,
@@ -47,13 +49,13 @@ def report(
     first attempt, in the time zone of the campaign's window.
     """
     if html is not None:
-        _write_page(name, html)
+        _write_page(name, html, prices)
         return
     if by is not None:
         _print_lines(name, by, None if prices is None else read_prices(prices), json=json)
         return
     if prices is not None:
-        raise UsageError("--prices needs --by", remedy="add --by country")
+        raise UsageError("--prices needs --by or --html", remedy="add --by country")
     found = with_database(lambda pool: read_report(pool, name))
     if json:
         print_json(found.as_json())
@@ -61,16 +63,17 @@ def report(
         typer.echo("\n".join(report_lines(found)))
 
 
-def _write_page(name: str, html: Path) -> None:
+def _write_page(name: str, html: Path, prices: Path | None) -> None:
     from campaigns.console.language import texts_of
     from campaigns.console.pages.results import (
         report_file,  # imports aiohttp and jinja2, which only a page needs
     )
 
-    async def read(pool: Pool) -> CampaignResults:
-        return await campaign_results(pool, await planned_id(pool, name))
+    async def read(pool: Pool, settings: Settings) -> CampaignResults:
+        table = None if (file := prices or settings.prices) is None else read_prices(file)
+        return await campaign_results(pool, await planned_id(pool, name), table)
 
-    text = report_file(with_database(read), texts_of("en", load_settings().console_zone))
+    text = report_file(with_settings(read), texts_of("en", load_settings().console_zone))
     with opened(html) as file, writing(html):
         file.write(text)
     note(f"page written to {html}")

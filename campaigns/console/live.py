@@ -24,9 +24,9 @@ KEPT_MAX = 200  # campaigns whose readings are kept; the one that was not looked
 HISTORY = 10  # readings of a campaign, of which a rate is made
 NUMBERS_DRAWN = 12  # more are only in the table
 RATES_PERIOD_S = 10.0  # samples come no faster
-MISSING_PERIOD_S = MISSING_S / 10  # a reading may take 20 ranges
 COUNTS_PERIOD_S = 2.0
 COUNTS_REST = 20  # an open list costs the database at most a twentieth of one connection
+MISSING_PERIOD_S = MISSING_S / 10  # a reading may take 20 ranges
 RATE_S = 5.0  # requests are counted in batches: over this time a rate is steady
 
 
@@ -117,6 +117,9 @@ class CampaignWatch:
         shown = [number.phone_number_id for number in status.numbers[:NUMBERS_DRAWN]]
         return await self._rates.get(f"{campaign_id} {','.join(shown)}")
 
+    async def _read_counts(self, key: str) -> dict[int, dict[RecipientState, int]]:
+        return await read_counts(self._pool, [int(each) for each in key.split()])
+
     async def reports_missing_since(self, campaign_id: int) -> datetime | None:
         """See `campaigns.results.missing_reports`."""
         (since,) = await self._missing.get(str(campaign_id))
@@ -124,9 +127,6 @@ class CampaignWatch:
 
     async def _read_missing(self, key: str) -> tuple[datetime | None]:
         return (await reports_missing_since(self._pool, int(key)),)
-
-    async def _read_counts(self, key: str) -> dict[int, dict[RecipientState, int]]:
-        return await read_counts(self._pool, [int(each) for each in key.split()])
 
     async def _read_rates(self, key: str) -> RateHistory:
         campaign_id, _, numbers = key.partition(" ")

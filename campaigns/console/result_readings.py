@@ -13,13 +13,16 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Generic, TypeVar
 
 import structlog
 from aiohttp import web
 
+from campaigns.preview.prices import PriceTable, read_prices
 from campaigns.results.report import CampaignReasons, campaign_reasons
 from campaigns.results.results import CampaignResults, campaign_results
+from engine.errors import ConfigurationError
 from engine.store.database import LOST_CONNECTION, Pool
 
 T = TypeVar("T")
@@ -102,10 +105,23 @@ class Readings(ABC, Generic[T]):
 
 
 class ResultReadings(Readings[CampaignResults]):
-    """A turn is a hundred ranges."""
+    """A turn is a hundred ranges. `prices`: the file with the table of prices."""
+
+    def __init__(self, pool: Pool, prices: Path | None = None) -> None:
+        super().__init__(pool)
+        self._prices = prices
 
     async def _results(self, campaign_id: int, note: Note) -> CampaignResults:
-        return await campaign_results(self._pool, campaign_id, turn=self._turn, note=note)
+        prices = await asyncio.to_thread(self._read_prices)
+        return await campaign_results(self._pool, campaign_id, prices, turn=self._turn, note=note)
+
+    def _read_prices(self) -> PriceTable | None:
+        """Results are worth seeing without their cost, too."""
+        try:
+            return None if self._prices is None else read_prices(self._prices)
+        except ConfigurationError as error:
+            log.warning("prices_not_read", problem=error.what, where=error.where)
+            return None
 
 
 class ReasonReadings(Readings[CampaignReasons]):
@@ -120,9 +136,9 @@ READINGS: web.AppKey[ResultReadings] = web.AppKey("readings", ResultReadings)
 REASONS: web.AppKey[ReasonReadings] = web.AppKey("reasons", ReasonReadings)
 
 
-def keep_readings(app: web.Application, pool: Pool) -> None:
+def keep_readings(app: web.Application, pool: Pool, prices: Path | None) -> None:
     """The readings of a server, which end with it."""
-    readings, reasons = ResultReadings(pool), ReasonReadings(pool)
+    readings, reasons = ResultReadings(pool, prices), ReasonReadings(pool)
     app[READINGS], app[REASONS] = readings, reasons
 
     async def close(_: web.Application) -> AsyncIterator[None]:

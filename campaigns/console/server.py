@@ -67,7 +67,7 @@ def application(console: Console, table: Iterable[Route] | None = None) -> web.A
     app[LISTS] = shared_lists(console)
     app[NUMBERS] = shared_numbers(console)
     app[REVIEWS] = shared_reviews(console)
-    keep_readings(app, console.pool)
+    keep_readings(app, console.pool, console.settings.prices)
     app[RESULTS] = shared_results(app[READINGS], console.pool, console.own.zone)
     app[PLANS] = shared_plans(console)
     app.on_response_prepare.append(add_security_headers)

@@ -31,8 +31,8 @@ _STUCK = (ReasonCode.NOBODY_SENDS, ReasonCode.DISK_FULL, ReasonCode.RESULTS_NOT_
 class ListedCampaign:
     """A campaign of a list. `accepted`: messages that the service accepted. `needs_person`: it does not go on
     until somebody acts. `test_of`: the campaign that this one of `campaign test-send` tests. `retry_of`: the
-    one whose failed recipients it sends to. `why`: what it waits for, or is slowed by. `delivered` (also those
-    who read it), `read` and `failed`: people; null: not counted for this list.
+    one whose failed recipients it sends to. `why`: what it waits for, or is slowed by. `delivered` (read
+    or not), `read` and `failed`: people; null: not counted for this list.
     """
 
     campaign_id: int

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from campaigns.preview.prices import PriceTable
 from campaigns.results.breakdown import By, Line, breakdowns, percentiles_s
 from campaigns.results.campaign_pages import accepted_messages
 from campaigns.results.funnel import funnel
 from campaigns.results.rates import RateHistory, read_rates
 from campaigns.results.replies import campaign_reply_page
 from campaigns.results.report import NumberReport, number_reports
+from campaigns.results.spending import Spending, spending
 from campaigns.results.status import CampaignStatus, campaign_status
 from campaigns.results.variants import VariantResult, results_json, results_of, verdicts
 from engine.core.durations import STEP
@@ -72,6 +74,7 @@ class CampaignResults:
     latest_reply_at: datetime | None
     rates: RateHistory
     variants: tuple[VariantResult, ...]
+    spending: Spending
 
     @property
     def is_pruned(self) -> bool:
@@ -114,12 +117,14 @@ class CampaignResults:
             "verdicts": verdicts(self.variants),
             "by": {by.value: [line.as_json(by, None) for line in lines] for by, lines in self.lines.items()},
             "rates": self.rates.as_json(),
+            "spending": self.spending.as_json(),
         }
 
 
 async def campaign_results(
     pool: Pool,
     campaign_id: int,
+    prices: PriceTable | None = None,
     *,
     turn: AbstractAsyncContextManager[Any] | None = None,
     note: Callable[[int], None] = lambda _: None,
@@ -145,4 +150,5 @@ async def campaign_results(
         numbers=numbers,
         rates=await read_rates(pool, campaign_id, [number.phone_number_id for number in numbers]),
         variants=results_of(lines[By.VARIANT], status.templates),
+        spending=spending(lines[By.COUNTRY], prices),
     )

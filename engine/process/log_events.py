@@ -178,6 +178,10 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
         _event("job_failed", "Work that goes on beside the pages ended by an error that nobody expected."),
         _event("sign_in_refused", "A wrong name or password, from `address`."),
         _event(
+            "prices_not_read",
+            "The table of prices cannot be read, so results have no cost; `problem` says why.",
+        ),
+        _event(
             "results_not_read", "A campaign's results were not read; who looks at them causes another try."
         ),
         _event(

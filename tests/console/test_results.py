@@ -9,11 +9,14 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from campaigns.console import result_readings
+from campaigns.console.people import add_token
 from campaigns.console.result_readings import ResultReadings
+from campaigns.console.roles import Role
 from campaigns.results.results import CampaignResults
+from engine.core.pricing import pricing_code
 from engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, page, require_accessible, tab_of
-from tests.console.conftest import BAD_CODE, NUMBER, OTHER_NUMBER, Caller
+from tests.console.conftest import BAD_CODE, NUMBER, OTHER_NUMBER, Caller, console
 
 __all__ = ["browser", "page"]  # fixtures
 RESULTS = "/campaigns/spring/results"
@@ -38,6 +41,28 @@ async def sent(pool: Pool, campaign: str) -> None:
     )
     await pool.execute("UPDATE campaigns SET started_at = now() - interval '1 min'")
     await pool.execute("UPDATE outcomes SET phone_number_id = $1 WHERE kind = 2", OTHER_NUMBER)
+
+
+@pytest.mark.parametrize(
+    ("prices", "cells"),
+    [
+        ("*,MARKETING,12.50,EUR,2026-01-02", "1 12.50 EUR"),
+        ("not a price", "1"),
+    ],
+)
+async def test_the_results_say_what_it_cost(
+    pool: Pool, database_url: str, sent: None, tmp_path: Path, prices: str, cells: str
+) -> None:
+    """Without a table that can be read: what the service charges for."""
+    charged = pricing_code({"category": "marketing", "billable": True})
+    await pool.execute("UPDATE outcomes SET pricing = $1 WHERE kind = 1", charged)
+    table = tmp_path / "prices.csv"
+    table.write_text(f"country,category,price,currency,date\n{prices}\n", "utf-8")
+    async with console(pool, database_url, tmp_path, prices=table) as url:
+        text = await counted(Caller(url, await add_token(pool, "all", Role.LOOK, actor="test")))
+    (row,) = re.findall(r"<tr><th[^>]*>Marketing.*?</tr>", text)
+    assert re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", row)).strip() == f"Marketing {cells}"
+    assert ("not known without a table" in text) == (cells == "1")
 
 
 @pytest.fixture
@@ -128,9 +153,9 @@ async def test_many_who_look_cost_one_reading(
     began = []
     read = result_readings.campaign_results
 
-    async def note(pool: Pool, campaign_id: int, **options: Any) -> CampaignResults:
+    async def note(pool: Pool, campaign_id: int, *given: Any, **options: Any) -> CampaignResults:
         began.append(campaign_id)
-        return await read(pool, campaign_id, **options)
+        return await read(pool, campaign_id, *given, **options)
 
     monkeypatch.setattr(result_readings, "campaign_results", note)
     campaign_id = await pool.fetchval("SELECT campaign_id FROM campaigns")

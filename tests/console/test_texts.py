@@ -12,9 +12,8 @@ from campaigns.texts import words_of
 ROOT = Path(__file__).parents[2]
 VIEWS = sorted((ROOT / "campaigns" / "console" / "views").glob("*.j2"))
 SOURCES = [*VIEWS, *(path for name in ("campaigns", "engine/core") for path in (ROOT / name).rglob("*.py"))]
-OF_SERVICE = re.compile(
-    r"number\.(quality|tier)_|template_(status|reason)\."
-)  # what the service answers ends the key
+# What the service answers ends the key.
+OF_SERVICE = re.compile(r"number\.(quality|tier)_|template_(status|reason)\.|spent\.category_")
 LITERAL = re.compile(r"[\"']([\w.-]+)(?=[\"'{])")
 NAMED = re.compile(r"\bt\(\s*[\"']([\w.-]+)[\"']\s*[,)]")
 

@@ -55,3 +55,16 @@ async def test_the_clock_is_that_of_the_browser_also_when_figures_change(
     await expect(page.get_by_text("Times are in Asia/Tokyo.")).to_be_visible()
     await pool.execute("UPDATE campaigns SET start_at = '2030-06-01T20:00Z', state = 'scheduled'")
     await expect(page.locator("[data-part] time").get_by_text("2030-06-02 05:00:00")).to_be_visible()
+
+
+async def test_a_start_is_on_the_clock_of_the_campaign_if_it_has_one(
+    pool: Pool, database_url: str, campaign: str, tmp_path: Path
+) -> None:
+    await pool.execute("UPDATE campaigns SET start_at = '2030-06-01T20:00Z'")
+    async with console(pool, database_url, tmp_path, console_zone=BERLIN) as url:
+        plain = await browser_of(url)
+        assert ">2030-06-01 22:00:00</time>" in (await plain.get("/campaigns/spring/launch")).text
+        await pool.execute(
+            'UPDATE campaigns SET options = options || \'{"--time-zone": "Asia/Tokyo"}\'::jsonb'
+        )
+        assert "2030-06-02 05:00 Asia/Tokyo" in (await plain.get("/campaigns/spring/launch")).text

@@ -14,6 +14,17 @@ from campaigns.console.api.shapes import Counts
 from campaigns.console.result_readings import READINGS
 
 
+class CountedSpending(TypedDict):
+    """What the service charges for. `billable`: messages by category. `cost`: by currency, null without a
+    table of prices. `unpriced`: billable messages by country without a price.
+    """
+
+    billable: dict[str, int]
+    free: int
+    cost: dict[str, str] | None
+    unpriced: dict[str, int] | None
+
+
 class CountedResults(TypedDict):
     """What came of a campaign by `as_of`. `by`: the lines of `campaign report --by`, by property. Times:
     `p50`, `p90` and `p99`. `rates`: requests a second of each number, in slots of equal length from `begins`
@@ -32,6 +43,7 @@ class CountedResults(TypedDict):
     verdicts: dict[str, str]
     by: dict[str, list[dict[str, Any]]]
     rates: dict[str, Any]
+    spending: CountedSpending
 
 
 class Results(TypedDict):

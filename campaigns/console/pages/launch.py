@@ -13,6 +13,7 @@ from campaigns.console.api.campaigns import named_campaign, start_named
 from campaigns.console.api.pricing import stored_plan
 from campaigns.console.context import Console, console_of
 from campaigns.console.live import SharedReadings
+from campaigns.console.local_times import UTC
 from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
 from campaigns.console.problems import Problem, problem_of
 from campaigns.console.streams import stream_events
@@ -69,9 +70,9 @@ class LaunchView:
 
     @property
     def zone(self) -> str:
-        """On whose clock times are shown: that of the campaign, unless each recipient has another one."""
+        """On whose clock times are shown: that of the campaign if it has one, else that of the page."""
         zone = str(self.chosen.options.get("--time-zone") or "")
-        return "" if zone == RECIPIENT else zone
+        return "" if zone in (RECIPIENT, UTC) else zone
 
     @property
     def options(self) -> dict[str, Any]:
