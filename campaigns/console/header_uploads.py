@@ -76,14 +76,15 @@ def with_kept_header_file(spec: CampaignSpec, home: Path) -> CampaignSpec:
 async def remove_unneeded(pool: Pool, home: Path) -> None:
     """Remove the files that no campaign needs any more, and no plan that may be under way."""
     directory = home / KEPT
-    old = {
-        each.name: each
-        for each in (directory.iterdir() if directory.exists() else ())
-        if time.time() - each.stat().st_mtime > KEPT_S
-    }
+    old = {each.name: each for each in (directory.iterdir() if directory.exists() else ()) if _is_old(each)}
     needed = {row["sha256"] for row in await pool.fetch(queries("header_files")["needed"], list(old))}
     for name in old.keys() - needed:
-        await asyncio.to_thread(shutil.rmtree, old[name], ignore_errors=True)
+        if _is_old(old[name]):  # no plan took it up meanwhile
+            await asyncio.to_thread(shutil.rmtree, old[name], ignore_errors=True)
+
+
+def _is_old(directory: Path) -> bool:
+    return time.time() - directory.stat().st_mtime > KEPT_S
 
 
 def _plain(name: str) -> str:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -73,3 +74,16 @@ async def test_header_files_stay_as_long_as_a_campaign_may_need_them(
         )
     await remove_unneeded(pool, tmp_path)
     assert sorted((tmp_path / KEPT).iterdir()) == sorted([shown, planned])
+
+
+async def test_a_header_file_that_a_plan_takes_up_meanwhile_stays(tmp_path: Path) -> None:
+    taken = header_file(tmp_path, b"cat")
+    make_old(taken)
+
+    class Asked:
+        async def fetch(self, *_: object) -> list[object]:
+            os.utime(taken)  # as `with_kept_header_file` does
+            return []
+
+    await remove_unneeded(cast(Pool, Asked()), tmp_path)
+    assert taken.exists()
