@@ -8,7 +8,7 @@ from campaigns.describe_database import describe_database
 from campaigns.planning.change_rules import Change, Effect, decide_changes, effect_of
 from campaigns.planning.removal import remove_planned
 from campaigns.planning.schedule import RECIPIENT, Schedule
-from campaigns.planning.spec import NOTED, CampaignSpec, Identity
+from campaigns.planning.spec import NAME, NOTED, CampaignSpec, Identity
 from engine.core.states import CampaignState
 from engine.errors import ConfigurationError, TryLater
 from engine.store.database import Connection
@@ -67,17 +67,19 @@ async def require_allowed(
 
 
 class NameTaken(ConfigurationError):
-    """Another campaign has the name, or the external id."""
+    """Another campaign has the name."""
 
 
-async def differs(connection: Connection, known: KnownCampaign, identity: Identity) -> NameTaken:
-    """The error of a create whose name another campaign has."""
+async def differs(connection: Connection, known: KnownCampaign, identity: Identity) -> ConfigurationError:
+    """The error of a create whose name or external id another campaign has."""
+    has_name = identity.options[NAME] == known.name
+    kind = NameTaken if has_name else ConfigurationError
     differences = "; ".join(map(str, identity.differences(known.options)))
-    return NameTaken(
+    return kind(
         f'the campaign "{known.name}" exists with another file or other options: {differences}',
         where=await describe_database(connection),
         remedy="use another name or external id, or repeat the original options",
-        key="name",
+        key="name" if has_name else "external_id",
     )
 
 

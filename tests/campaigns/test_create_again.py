@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from campaigns.planning import planning
+from campaigns.planning.change import NameTaken
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
 from engine.errors import ConfigurationError, TryLater
@@ -68,9 +69,10 @@ async def test_an_external_id_is_the_key(ready: str, spec: CampaignSpec) -> None
     await create_campaign(ready, keyed)
 
     assert (await create_campaign(ready, keyed)).unchanged
-    with pytest.raises(ConfigurationError, match="name was spring and is summer"):
+    with pytest.raises(ConfigurationError, match="name was spring and is summer") as taken:
         await create_campaign(ready, replace(keyed, name="summer"))
-    with pytest.raises(ConfigurationError, match="--external-id was crm-7 and is crm-8"):
+    assert not isinstance(taken.value, NameTaken) and taken.value.key == "external_id"
+    with pytest.raises(NameTaken, match="--external-id was crm-7 and is crm-8"):
         await create_campaign(ready, replace(keyed, external_id="crm-8"))
 
 
