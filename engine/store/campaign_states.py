@@ -45,7 +45,9 @@ async def apply_if_allowed(
     """
     async with connection.transaction():
         row = await _lock(connection, campaign_id)
-        if row is None or not row["is_planned"] or not allows(CampaignState(row["state"]), event):
+        if row is None or (event is CampaignEvent.START and not row["is_planned"]):
+            return None
+        if not allows(CampaignState(row["state"]), event):
             return None
         return await _move(connection, campaign_id, apply(CampaignState(row["state"]), event), reason, code)
 
