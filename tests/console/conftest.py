@@ -9,6 +9,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+import structlog
 
 from campaigns.console.people import add_token
 from campaigns.console.roles import Role
@@ -17,6 +18,14 @@ from campaigns.manifest.campaign import campaign_spec
 from campaigns.planning.create import create_campaign
 from engine.process.settings import Settings
 from engine.store.database import Pool
+
+# An unexpected error is written plainly. The usual way shows all local values, for minutes.
+structlog.configure(
+    processors=[
+        *structlog.get_config()["processors"][:-1],
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+    ]
+)
 
 NUMBER, OTHER_NUMBER = "1001", "1002"
 PHONE = 5511960000000  # and the nine above it
