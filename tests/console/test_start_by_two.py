@@ -1,0 +1,146 @@
+"""A start that two people make: one asks, another one approves what was asked for."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaigns.console.api.operations import PREFIX
+from campaigns.console.people import add_token, store_user
+from campaigns.console.roles import Role
+from campaigns.life import approval
+from campaigns.life.approval import StartRequest, Verdict, decide, release_by_two
+from campaigns.life.release import Released
+from engine.core.states import CampaignEvent
+from engine.errors import TryLater
+from engine.process.settings import Settings
+from engine.store.database import Pool
+from tests.console.conftest import PHONE, Caller, console
+from tests.console.test_steering import SPRING, upload
+
+REQUEST = StartRequest("as it is", "ana", "ana", datetime(2030, 1, 1, tzinfo=UTC), None)
+OF_A_PROGRAM = StartRequest("as it is", "token cron", "ana", datetime(2030, 1, 1, tzinfo=UTC), None)
+APPROVED = StartRequest("as it is", "ana", "ana", datetime(2030, 1, 1, tzinfo=UTC), "bo")
+
+
+@pytest.mark.parametrize(
+    ("request_", "content", "name", "is_person", "verdict"),
+    [
+        (None, "as it is", "ana", True, Verdict.ASK),
+        (REQUEST, "as it is", "ana", True, Verdict.WAIT),
+        (REQUEST, "as it is", "bo", True, Verdict.APPROVE),
+        (REQUEST, "as it is", "token x", False, Verdict.WAIT),
+        (OF_A_PROGRAM, "as it is", "ana", True, Verdict.WAIT),
+        (OF_A_PROGRAM, "as it is", "bo", True, Verdict.APPROVE),
+        (REQUEST, "another list", "bo", True, Verdict.ASK),
+        (APPROVED, "as it is", "ana", True, Verdict.RELEASE),
+        (APPROVED, "another list", "ana", True, Verdict.ASK),
+    ],
+)
+def test_a_start_needs_a_second_person(
+    request_: StartRequest | None, content: str, name: str, is_person: bool, verdict: Verdict
+) -> None:
+    assert decide(request_, content, name, is_person=is_person) is verdict
+
+
+@pytest.mark.parametrize("change", [{"priority": "high"}, {"param": ["order", "name"]}], ids=["row", "plan"])
+async def test_an_edit_between_approval_and_release_stops_the_release(
+    manager: Caller, pool: Pool, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n")
+    real = approval.start_checked
+
+    async def edit_first(*arguments: Any, **named: Any) -> Released:
+        edited = await manager("PATCH", f"{PREFIX}/campaigns/autumn", json={"changes": change})
+        assert edited.status == 200 and not edited.body["unchanged"], edited.text
+        return await real(*arguments, **named)
+
+    async def ask(name: str) -> None:
+        await release_by_two(
+            pool, Settings(), "autumn", CampaignEvent.START, actor=name, person=name, is_person=True
+        )
+
+    await ask("ana")
+    monkeypatch.setattr(approval, "start_checked", edit_first)
+    with pytest.raises(TryLater, match="was changed meanwhile"):
+        await ask("bo")
+    assert await pool.fetchval("SELECT state FROM campaigns WHERE name = 'autumn'") == "draft"
+
+
+async def test_what_was_approved_is_changed_only_after_a_pause(
+    pool: Pool, database_url: str, campaign: str, tmp_path: Path
+) -> None:
+    await store_user(pool, "ana", Role.SEND, None, actor="test")
+    async with console(pool, database_url, tmp_path, console_approval=True) as url:
+        manager = Caller(url, await add_token(pool, "manager", Role.MANAGE, actor="test"))
+        await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n", start_at="2099-01-01T09:00:00+00:00")
+        autumn = f"{PREFIX}/campaigns/autumn"
+        for name in ("ana", "bo"):
+            await release_by_two(
+                pool, Settings(), "autumn", CampaignEvent.START, actor=name, person=name, is_person=True
+            )
+        assert await pool.fetchval("SELECT state FROM campaigns WHERE name = 'autumn'") == "scheduled"
+        change = {"changes": {"priority": "high"}}
+        shown = (await manager.get("/campaigns/autumn/edit")).text
+        assert "To change it, pause it first" in shown and 'name="priority"' not in shown
+        refused = await manager("PATCH", autumn, json=change)
+        assert refused.status == 409 and "pause it" in refused.text
+        assert (await manager.post(f"{autumn}/pause")).status == 200
+        assert (await manager("PATCH", autumn, json=change)).status == 200
+        again = await release_by_two(
+            pool, Settings(), "autumn", CampaignEvent.RESUME, actor="ana", person="ana", is_person=True
+        )
+        assert again.changes[0].state == "paused"
+
+
+async def test_nobody_starts_alone_where_two_are_needed(
+    pool: Pool, database_url: str, campaign: str, tmp_path: Path
+) -> None:
+    """Whoever asks cannot approve, by a resume neither; a change has to be asked for again."""
+    for name in ("ana", "bo"):
+        await store_user(pool, name, Role.SEND, None, actor="test")
+    given = {"console_user_header": "X-User", "console_proxies": "127.0.0.1", "console_approval": True}
+    async with console(pool, database_url, tmp_path, **given) as url:
+        program = Caller(url, await add_token(pool, "cron", Role.SEND, actor="ana"))
+
+        async def act(name: str, action: str) -> str:
+            """Act on the page as this user; the campaign's state afterwards."""
+            caller = Caller(url)
+            caller.headers = {"X-User": name, "Origin": url}
+            shown = (await caller.get(SPRING)).text
+            csrf = re.findall(r'name="csrf" value="(\w+)"', shown)[0]
+            reply = await caller.post(f"{SPRING}/act/{action}", data={"csrf": csrf})
+            assert reply.status == 303, reply.text
+            return str(await pool.fetchval("SELECT state FROM campaigns"))
+
+        assert await act("ana", "start") == "draft"
+        reason = await pool.fetchrow("SELECT reason_code, reason FROM campaigns")
+        assert reason is not None and reason["reason_code"] == "start_approval_needed"
+        assert reason["reason"].startswith("ana asked")
+        assert await act("ana", "start") == "draft"
+        assert (await program.post(f"{PREFIX}{SPRING}/start")).body["changed"] is False
+        assert await act("ana", "pause") == "paused"
+        assert await act("ana", "resume") == "paused"
+        await pool.execute("UPDATE campaigns SET content_hash = 'changed'")
+        assert await act("bo", "resume") == "paused"  # it is another campaign now: bo asks
+        assert await act("ana", "resume") == "running"
+        assert await act("ana", "pause") == "paused"
+        assert await act("ana", "resume") == "running"
+        await pool.execute("UPDATE campaigns SET state = 'draft', started_at = NULL, content_hash = 'new'")
+        assert (await program.post(f"{PREFIX}{SPRING}/start")).body["changed"] is False
+        assert await act("ana", "start") == "draft", "the program is ana's own"
+        assert await act("bo", "start") == "running"
+    asked = [
+        row
+        for row in await pool.fetch("SELECT actor, action FROM audit ORDER BY audit_id")
+        if "-start" in row["action"]
+    ]
+    assert [tuple(row) for row in asked] == [
+        ("ana", "ask-start"),
+        ("bo", "ask-start"),
+        ("ana", "approve-start"),
+        ("token cron", "ask-start"),
+        ("bo", "approve-start"),
+    ]
