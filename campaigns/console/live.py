@@ -70,6 +70,10 @@ class SharedReadings(Generic[T]):
             assert reading.value is not None
             return reading.value
 
+    def forget(self) -> None:
+        """Read anew from now on. Who waits for a reading that is under way still gets it, and nobody else."""
+        self._readings.clear()
+
     def _kept_s(self, reading: _Reading[T]) -> float:
         if reading.error is not None:
             return min(self._period_s, PERIOD_S)
@@ -104,6 +108,10 @@ class CampaignWatch:
     async def status(self, campaign_id: int) -> CampaignStatus:
         """The status with the rate of the last seconds; without a rate at the first look."""
         return await self._shared.get(str(campaign_id))
+
+    def forget(self) -> None:
+        """Read statuses anew: somebody changed a campaign."""
+        self._shared.forget()
 
     async def counted(self, found: CampaignPage) -> CampaignPage:
         """A page of a list with how far the messages of each campaign came."""
@@ -141,13 +149,14 @@ class CampaignWatch:
             self._samples.popitem(last=False)
         if samples and now.at_s - samples[-1].at_s > 10 * PERIOD_S:
             samples.clear()  # nobody looked meanwhile: a line across the gap would be made up
-        samples.append(now)
-        return _with_rate(samples, status)
+        if not samples or now.at_s - samples[-1].at_s >= PERIOD_S:
+            samples.append(now)
+        return _with_rate(samples, now)
 
 
-def _with_rate(samples: deque[Sample], status: CampaignStatus) -> CampaignStatus:
-    now = samples[-1]
+def _with_rate(samples: deque[Sample], now: Sample) -> CampaignStatus:
     before = next((sample for sample in reversed(samples) if now.at_s - sample.at_s >= RATE_S), samples[0])
-    if before is now:
-        return status
-    return replace(status, measured_per_s=measured_per_s(before.status, status, now.at_s - before.at_s))
+    elapsed_s = now.at_s - before.at_s
+    if elapsed_s < PERIOD_S:
+        return now.status
+    return replace(now.status, measured_per_s=measured_per_s(before.status, now.status, elapsed_s))

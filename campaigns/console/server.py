@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from campaigns.console.access import Doorkeeper
+from campaigns.console.access import SAFE_METHODS, Doorkeeper
 from campaigns.console.api import document
 from campaigns.console.api.operations import OPERATIONS, PREFIX
 from campaigns.console.context import CONSOLE, Console, Handler, Route, caller_of, console_of, set_caller
@@ -43,6 +43,8 @@ POOL_CONNECTIONS = 8
 BODY_BYTES_MAX = 1 << 20  # of a form; an upload has a limit of its own and is written to a file
 CLIENT_LEFT = 499  # as proxies count it; nobody receives it
 TIDY_S = 3_600.0
+# What stands below these is changed by forms and programs, and shown live.
+LIVE_PATHS = tuple(f"{prefix}/{name}/" for prefix in ("", PREFIX) for name in ("campaigns", "numbers"))
 CLOSE_S_MAX = 5.0  # for requests that are answered while the console stops
 
 BEGUN: web.RequestKey[bool] = web.RequestKey("begun", bool)  # the head of the reply was sent
@@ -91,9 +93,20 @@ def _guarded(route: Route) -> Handler:
             await check_form(request)
         if route.allowance is not None:
             _spend(request, route.allowance)
-        return await route.handler(request)
+        try:
+            return await route.handler(request)
+        finally:
+            if route.method not in SAFE_METHODS and route.path.startswith(LIVE_PATHS):
+                _forget_readings(request.app)
 
     return handle
+
+
+def _forget_readings(app: web.Application) -> None:
+    """Who changed something sees it on the next page, not what was read before."""
+    app[CONSOLE].watch.forget()
+    for shared in (app[VIEWS], app[LISTS], app[NUMBERS]):
+        shared.forget()
 
 
 def _spend(request: web.Request, allowance: Allowance) -> None:

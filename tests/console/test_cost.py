@@ -141,6 +141,19 @@ async def test_what_takes_long_to_read_rests_longer() -> None:
     assert reads == 4
 
 
+async def test_after_an_action_nobody_sees_what_was_read_before(
+    pool: Pool, database_url: str, campaign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with console(pool, database_url, tmp_path) as url:
+        caller = Caller(url, await add_token(pool, "all", Role.MANAGE, actor="test"))
+        monkeypatch.setattr(SharedReadings, "_kept_s", lambda *_: 3_600.0)
+        seen = []
+        for action in ("start", "pause"):
+            assert (await caller.post(f"/api/v1/campaigns/spring/{action}")).status == 200
+            seen.append((await caller.get("/api/v1/campaigns/spring")).body["state"])
+    assert seen == ["running", "paused"]
+
+
 async def test_whole_readings_take_turns_and_leave_the_rest_of_the_pool(
     database_url: str, campaign: str, tmp_path: Path
 ) -> None:

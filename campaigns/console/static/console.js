@@ -34,9 +34,31 @@ function say(state) {
   line.textContent = words[state];
 }
 
+// A click counts only if what is pressed and what is released are the same: a part that is pressed waits.
+let pressed = null, waiting = null;
+
+function press(event) {
+  pressed = event.target;
+}
+
+function release() {
+  pressed = null;
+  setTimeout(() => { // after the click
+    if (!waiting || pressed) return;
+    const [html, root] = waiting;
+    waiting = null;
+    show(html, root);
+  });
+}
+
+addEventListener("pointerdown", press);
+addEventListener("keydown", (event) => { if (event.key === " ") press(event); });
+for (const name of ["pointerup", "pointercancel", "keyup", "blur"]) addEventListener(name, release);
+
 // Replaces the parts that changed, so that focus, open tables and what a screen reader reads stay.
 function show(html, root = live) {
   const next = new DOMParser().parseFromString(html, "text/html");
+  if (root === live) waiting = null; // this is newer
   if (zone) showTimes(next);
   for (const part of next.querySelectorAll("[data-part]")) {
     const old = root.querySelector(`[data-part="${part.dataset.part}"]`);
@@ -46,6 +68,7 @@ function show(html, root = live) {
       if (same) same.open = true;
     }
     if (old.outerHTML === part.outerHTML) continue;
+    if (pressed && old.contains(pressed)) { waiting = [html, root]; continue; }
     const inside = old.contains(document.activeElement);
     const key = inside ? document.activeElement.dataset.focus : null;
     if ("done" in part.dataset) { location.reload(); return; } // what was waited for is a page of its own
