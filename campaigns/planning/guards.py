@@ -11,6 +11,7 @@ from engine.core.frequency_cap import FrequencyCap
 from engine.core.sending_hours import EVERY_DAY, SendingHours
 from engine.errors import UsageError
 
+QUIET_EXAMPLE = "20:00-09:00"  # that of a window, read as quiet hours, would send at night
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
@@ -37,7 +38,11 @@ class GuardOptions:
         """Read the options; UsageError names the one that is wrong."""
         if self.max_recipients is not None and self.max_recipients < 1:
             raise UsageError("--max-recipients must be at least 1", remedy="give a number of people")
-        quiet = None if self.quiet_hours is None else read_window(self.quiet_hours, "--quiet-hours")
+        quiet = (
+            None
+            if self.quiet_hours is None
+            else read_window(self.quiet_hours, "--quiet-hours", QUIET_EXAMPLE)
+        )
         days = EVERY_DAY if self.days is None else read_days(self.days)
         cap = None if self.cap is None else read_cap(self.cap)
         return Guards(schedule, quiet, days, cap)

@@ -60,16 +60,20 @@ def read_moment(option: str, text: str) -> datetime:
     return moment
 
 
-def read_window(text: str, option: str = "--window") -> tuple[time, time]:
-    """Read `09:00-20:00`; 24:00 is midnight. UsageError if it opens when it closes."""
+def read_window(text: str, option: str = "--window", example: str = "09:00-20:00") -> tuple[time, time]:
+    """Read `09:00-20:00`; 24:00 is midnight. UsageError, with the example, if it opens when it closes."""
+    begin, dash, end = text.strip().partition("-")
+    if dash and bool(begin) != bool(end):
+        missing = "end" if begin else "begin"
+        raise UsageError(f"{option} {text!r} has no {missing}", remedy=f"give both, such as {example}")
     found = _WINDOW.fullmatch(text.strip())
     try:
         parts = [int(part) for part in found.groups()] if found is not None else []
         opens, closes = time(parts[0], parts[1]), time(parts[2] % 24 if parts[3] == 0 else parts[2], parts[3])
     except (ValueError, IndexError):
-        raise UsageError(f"{option} {text!r} cannot be read", remedy="write it as 09:00-20:00") from None
+        raise UsageError(f"{option} {text!r} cannot be read", remedy=f"write it as {example}") from None
     if opens == closes or parts[2] > 24:
-        raise UsageError(f"{option} {text!r} is not a part of a day", remedy="write it as 09:00-20:00")
+        raise UsageError(f"{option} {text!r} is not a part of a day", remedy=f"write it as {example}")
     return opens, closes
 
 

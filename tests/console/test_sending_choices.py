@@ -95,7 +95,7 @@ def test_half_a_window_is_shown_again_and_refused_at_its_field() -> None:
     assert (wrong.field, wrong.step) == ("window", "sending")
     assert (
         wrong.words(texts_of("en").words)
-        == "“Send only between” '09:00-' cannot be read: write it as 09:00-20:00"
+        == "“Send only between” '09:00-' has no end: give both, such as 09:00-20:00"
     )
 
 
