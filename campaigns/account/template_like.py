@@ -72,6 +72,15 @@ def _form_like(stored: StoredTemplate) -> TemplateForm:
     )
 
 
+def examples_of(definition: Mapping[str, Any]) -> dict[str, str]:
+    """The examples of the header's and the body's placeholders, by keys such as "body 1"."""
+    found: dict[str, str] = {}
+    for component in definition.get("components") or ():
+        if (part := str(component.get("type", "")).lower()) in ("header", "body"):
+            found |= _examples(part, component)
+    return found
+
+
 def _button(button: Mapping[str, Any]) -> FormButton:
     kind = str(button["type"]).upper()
     value = button.get(VALUE_MEMBERS.get(kind, ""), "")

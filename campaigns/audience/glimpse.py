@@ -1,7 +1,7 @@
 """The columns of an audience with their first values, and which column is probably which."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -75,12 +75,23 @@ def guess_language_column(seen: Glimpse, languages: Sequence[str]) -> str | None
     return next(iter((*named, *found)), None)
 
 
-def guess_params(columns: Sequence[str], placeholders: Sequence[Placeholder], phone: str | None) -> list[str]:
-    """A column for each placeholder: the one with its name, else the next one that no placeholder has."""
-    by_name = {_plain(column): column for column in columns}
-    named = [by_name.get(_plain(placeholder.name)) for placeholder in placeholders]
-    left = iter([column for column in columns if column != phone and column not in named])
-    return [column or next(left, "") for column in named]
+def guess_params(
+    seen: Glimpse, placeholders: Sequence[Placeholder], examples: Mapping[str, str], others: Collection[str]
+) -> list[str]:
+    """A column for each placeholder: the one with its name, else the one that its example names or holds.
+
+    Empty if none does: a wrong one would reach people. `examples`: by component and name, such as "body 1".
+    `others`: columns that something else takes.
+    """
+    free = [at for at, column in enumerate(seen.columns) if column not in others]
+    by_name = {_plain(seen.columns[at]): seen.columns[at] for at in free}
+    found = []
+    for placeholder in placeholders:
+        example = examples.get(f"{placeholder.component} {placeholder.name}", "").strip()
+        named = by_name.get(_plain(placeholder.name)) or by_name.get(_plain(example))
+        holding = [seen.columns[at] for at in free if example and example in seen.samples[at]]
+        found.append(named or (holding[0] if len(holding) == 1 else ""))
+    return found
 
 
 def _plain(name: str) -> str:

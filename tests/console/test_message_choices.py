@@ -54,9 +54,9 @@ def test_columns_are_guessed_and_optional_buttons_are_left_alone() -> None:
     assert template is not None
     slots = slots_of(template, {}, SEEN, "phone")
     assert [(slot.word, slot.kind, slot.column) for slot in slots] == [
-        ("first_name", "column", "first name"), ("order", "column", "order"), ("button-0", "text", ""), ("button-1", "nothing", ""),
+        ("first_name", "column", "first name"), ("order", "column", "order"), ("button-0", "", ""), ("button-1", "nothing", ""),
     ]  # fmt: skip
-    assert [slot.param for slot in slots] == ["first_name:first name", "order:order", "button-0:=", None]
+    assert [slot.param for slot in slots] == ["first_name:first name", "order:order", None, None]
 
 
 def test_a_form_becomes_params_and_texts_for_empty_cells() -> None:

@@ -92,6 +92,28 @@ async def test_from_a_message_to_the_start(sender: Caller, path: str, pool: Pool
     assert again.headers["Location"] == "/campaigns/autumn/launch"
 
 
+async def test_what_no_column_is_named_after_is_left_to_choose(sender: Caller, path: str) -> None:
+    await use(sender, path)
+    page = await text_of(sender, f"{path}/message")
+    assert page.count(">please choose</option>") == 2 and "Hello {{1}}, your order {{2}}" in page
+    refused = await sender.post(f"{path}/message", data={**MESSAGE, "source.2": ""})
+    assert refused.status == 422 and "Choose what fills {{2}}." in refused.text
+    assert "Choose what fills {{1}}." not in refused.text
+
+
+async def test_a_column_of_the_other_list_is_said_to_be_missing_and_not_replaced(
+    sender: Caller, path: str
+) -> None:
+    await use(sender, path)
+    other = {**MESSAGE, "source.2": "column:voucher"}  # as the campaign had it that this one is like
+    await sender.post(f"{path}/message", data={**other, "go": "row:0"})
+    page = await text_of(sender, f"{path}/message")
+    assert "The column “voucher” is not in this list." in page and "Hello Bo, your order {{2}}" in page
+    assert '<option value="column:voucher" selected>' in page
+    refused = await sender.post(f"{path}/message", data=other)
+    assert refused.status == 422 and "Choose what fills {{2}}." in refused.text
+
+
 async def test_a_check_that_something_chosen_since_made_old_is_not_shown(sender: Caller, path: str) -> None:
     await use(sender, path)
     await sender.post(f"{path}/message", data=MESSAGE)

@@ -61,7 +61,7 @@ async def test_a_campaign_from_a_file_to_its_start(page: Page, pool: Pool, tmp_p
     await page.get_by_role("link", name="Go on without the bad rows").click()
     await require_accessible(page)
     await page.get_by_role("button", name="Use order").click()
-    await expect(page.locator("#preview .bubble")).to_contain_text("Hello B1, your order Bo")
+    await expect(page.locator("#preview .bubble")).to_contain_text("Hello {{1}}, your order {{2}}")
     await page.get_by_label("{{1}}").first.select_option("column:name")
     await page.get_by_label("{{2}}").first.select_option("column:order")
     await expect(page.locator("#preview .bubble")).to_contain_text("Hello Bo, your order B1")

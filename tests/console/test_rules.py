@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.glimpse import guess_params, guess_phone_column
+from campaigns.audience.glimpse import Glimpse, guess_params, guess_phone_column
 from campaigns.console.charts import (
     BAR_UNITS,
     INTERVAL_UNITS,
@@ -239,8 +239,13 @@ def test_the_column_of_phones_is_guessed(columns: tuple[str, ...], phone: str | 
     assert guess_phone_column(columns) == phone
 
 
-def test_placeholders_get_the_column_of_their_name_else_the_next() -> None:
-    columns = ("phone", "city", "first_name", "order")
-    places = [Placeholder("body", "1"), Placeholder("body", "First Name"), Placeholder("button", "2")]
-    assert guess_params(columns, places, "phone") == ["city", "first_name", "order"]
-    assert guess_params(("phone",), places, "phone") == ["", "", ""]
+def test_placeholders_get_the_column_that_their_name_or_example_names_and_no_other() -> None:
+    seen = Glimpse(
+        ("phone", "id", "first_name", "City", "code", "lang"),
+        [["1"], ["7"], ["Ana"], ["Rio"], ["A1"], ["de"]],
+        "csv",
+    )
+    places = [Placeholder("body", name) for name in ("First Name", "1", "2", "3", "4")]
+    examples = {"body 1": "city", "body 2": "A1", "body 3": "de", "body 4": "Mia"}
+    guessed = guess_params(seen, places, examples, ("phone", "lang"))
+    assert guessed == ["first_name", "City", "code", "", ""]

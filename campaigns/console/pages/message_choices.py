@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from campaigns.account.template_like import examples_of
 from campaigns.account.templates import StoredTemplate
+from campaigns.audience.columns import has_column
 from campaigns.audience.glimpse import Glimpse, guess_language_column, guess_params
 from campaigns.console.api.create_request import HEADER_SOURCES
 from campaigns.planning.template import SENDABLE_STATUS, placeholders_of
@@ -15,7 +17,8 @@ from engine.core.placeholder import MEDIA, Placeholder
 from engine.core.placeholder_changes import placeholder_differences
 from engine.errors import ConfigurationError
 
-COLUMN, TEXT, NOTHING = "column", "text", "nothing"  # what fills a placeholder; nothing: of optional buttons
+# What fills a placeholder; nothing: of optional buttons; unset: a person has to choose.
+COLUMN, TEXT, NOTHING, UNSET = "column", "text", "nothing", ""
 # Choices that belong to one template, and end with it.
 OF_A_TEMPLATE = (
     "param",
@@ -33,7 +36,9 @@ OF_A_TEMPLATE = (
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One placeholder as the form shows it. `kind`: what fills it; `empty`: the text for empty cells."""
+    """One placeholder as the form shows it. `kind`: what fills it; `empty`: the text for empty cells;
+    `is_missing`: the list does not have the column.
+    """
 
     placeholder: Placeholder
     is_optional: bool
@@ -41,16 +46,21 @@ class Slot:
     column: str = ""
     text: str = ""
     empty: str = ""
+    is_missing: bool = False
+
+    @property
+    def is_unset(self) -> bool:
+        return self.kind == UNSET or self.is_missing
 
     @property
     def word(self) -> str:
         return self.placeholder.word
 
     def with_some_text(self) -> Slot:
-        """The same slot; a text that is not typed yet is the placeholder itself."""
-        if self.kind != TEXT or self.text:
-            return self
-        return replace(self, text=f"{{{{{self.placeholder.name}}}}}")
+        """The same slot; what nobody chose or typed yet is the placeholder itself."""
+        if self.is_unset or (self.kind == TEXT and not self.text):
+            return Slot(self.placeholder, self.is_optional, TEXT, text=f"{{{{{self.placeholder.name}}}}}")
+        return self
 
     @property
     def param(self) -> str | None:
@@ -107,21 +117,20 @@ def _placeholders(template: CampaignTemplate) -> tuple[Placeholder, ...]:
 def slots_of(
     template: CampaignTemplate, choices: Mapping[str, Any], seen: Glimpse, phone_column: str
 ) -> list[Slot]:
-    """A slot for each word. What nobody chose yet is guessed by the names of the columns."""
+    """A slot for each word. If nobody saw the form of this template yet, columns are guessed."""
     required = {each.word: each for each in placeholders_of(template) if each.component != MEDIA}
-    guessed = dict(
-        zip(required, guess_params(seen.columns, list(required.values()), phone_column), strict=True)
-    )
-    optional = template.optional_buttons()
-    given = _given(choices.get("param", ()), [*required, *(each.word for each in optional)])
-    defaults = choices.get("default", {})
-    found = [
-        _slot(placeholder, is_optional=False, given=given.get(word, guessed[word] or "="), defaults=defaults)
-        for word, placeholder in required.items()
-    ]
-    return found + [
-        _slot(placeholder, is_optional=True, given=given.get(placeholder.word), defaults=defaults)
-        for placeholder in optional
+    optional = {each.word: each for each in template.optional_buttons()}
+    if "param" in choices:
+        given = _given(choices["param"], [*required, *optional])
+    else:
+        others = (phone_column, str(choices.get("language_column", "")))
+        examples = examples_of(template.definition)
+        given = dict(
+            zip(required, guess_params(seen, list(required.values()), examples, others), strict=True)
+        )
+    return [
+        _slot(placeholder, word in optional, given.get(word, ""), choices, seen.columns)
+        for word, placeholder in (required | optional).items()
     ]
 
 
@@ -134,13 +143,19 @@ def _given(params: Sequence[str], words: Sequence[str]) -> dict[str, str]:
 
 
 def _slot(
-    placeholder: Placeholder, *, is_optional: bool, given: str | None, defaults: Mapping[str, str]
+    placeholder: Placeholder,
+    is_optional: bool,
+    given: str,
+    choices: Mapping[str, Any],
+    columns: Sequence[str],
 ) -> Slot:
-    if given is None:
-        return Slot(placeholder, is_optional, NOTHING)
+    if not given:
+        return Slot(placeholder, is_optional, NOTHING if is_optional else UNSET)
     if given.startswith("="):
         return Slot(placeholder, is_optional, TEXT, text=given[1:])
-    return Slot(placeholder, is_optional, COLUMN, column=given, empty=defaults.get(given, ""))
+    is_missing = not has_column(columns, choices.get("map", {}).get(given, given))
+    empty = choices.get("default", {}).get(given, "")
+    return Slot(placeholder, is_optional, COLUMN, column=given, empty=empty, is_missing=is_missing)
 
 
 def chosen_slots(slots: Sequence[Slot], fields: Any) -> list[Slot]:

@@ -45,7 +45,7 @@ NO_MEDIA_YET = {"header": "id", "header_media_id": "…"}
 @dataclass(frozen=True, slots=True)
 class MessageStep:
     """`chosen`: the template, if one is chosen. `at`: which of the `messages` is shown. `wrong`: why there
-    are none.
+    are none. `unset`: what is still to choose, once somebody wanted to go on.
     """
 
     step: Step
@@ -55,6 +55,7 @@ class MessageStep:
     messages: list[DraftMessage] = field(default_factory=list)
     at: int = 0
     wrong: Wrong | None = None
+    unset: list[Slot] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
@@ -145,6 +146,9 @@ async def save_message(request: web.Request) -> web.Response:
     go, _, row = str(fields.get("go", "")).partition(":")
     if go != "next":
         return redirect(with_query(step.path("message"), row=row))
+    view = await _view(request, await step_of(request), 0)
+    if unset := [slot for slot in view.slots if slot.is_unset]:
+        return page(request, "new_message.html.j2", 422, message=replace(view, unset=unset))
     view = await _view(request, await step_of(request), 0, is_complete=True)
     if view.wrong is not None:
         return page(request, "new_message.html.j2", view.wrong.problem.status, message=view)
