@@ -1,5 +1,6 @@
 """Forms forgive: what is refused stands in the form again, with the reason, and phones may be written as at home."""
 
+import re
 from datetime import UTC, datetime
 from html import unescape
 
@@ -60,6 +61,16 @@ async def test_a_refused_edit_keeps_every_field(here: Browser) -> None:
     assert "<option selected>Asia/Tokyo" in page and '<option value="high" selected' in page
     for name, value in fields.items():
         assert f'name="{name}"' in page and f'value="{value}"' in page, name
+
+
+async def test_a_refusal_names_fields_and_no_option_of_the_command_line(here: Browser) -> None:
+    suppression = await here.send("/suppression", {"phones": NATIONAL, "region": "", "reason": "asked"})
+    assert "“Country of numbers without a country code”" in unescape(suppression.text)
+    assert (await here.send("/campaigns/spring/clone", {"new_name": "autumn", "state": ""})).status == 303
+    edit = await here.send("/campaigns/autumn/edit", {"quiet_hours": "20 to 9", "number": NUMBER})
+    assert "“Quiet hours of each person” '20 to 9' cannot be read" in unescape(edit.text)
+    assert "20:00-09:00" in edit.text
+    assert "--" not in re.sub("<!--.*?-->", "", suppression.text.split("<main")[1])
 
 
 async def test_a_phone_is_suppressed_as_it_is_written_at_home(here: Browser, pool: Pool) -> None:

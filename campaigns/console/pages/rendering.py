@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from campaigns.console.context import console_of, maybe_caller
 from campaigns.console.countries import countries
+from campaigns.console.labels import with_labels
 from campaigns.console.language import COOKIE, LANGUAGES, PageTexts, Texts, choose_language, texts_of
 from campaigns.console.local_times import local_of, time_zones
 from campaigns.console.pages.static import static_url
@@ -33,6 +34,7 @@ def environment() -> Environment:
         "path_of": path_of,
         "countries": countries,
         "local_of": local_of,
+        "with_labels": with_labels,
         "time_zones": time_zones,
         "static_url": static_url,
         "duration": duration,

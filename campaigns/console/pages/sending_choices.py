@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from campaigns.console.labels import OPTION, with_labels
 from campaigns.console.local_times import UTC, local_of, moment_of, time_zones
 from campaigns.console.problems import Problem, fault_of, problem_of
 from campaigns.planning.schedule import RECIPIENT
@@ -38,7 +39,6 @@ OF_THE_MESSAGE = frozenset(
     {"template", "language", "language_column", "strict_language", "param", "variant", "experiment"}
 )
 OF_THE_LIST = frozenset({"phone_column", "region", "map", "default", "exclude", "as_mobile", "sheet"})
-_OPTION = re.compile(r"--([a-z][a-z-]*)")
 _CAP = re.compile(r"(\d*)/(\d*)d")
 
 
@@ -145,13 +145,7 @@ class Wrong:
         """The problem with the labels of the fields in place of the options of the command line."""
         if self.problem.code == "name_taken":
             return labels["problem_code.name_taken"]
-
-        def label(found: re.Match[str]) -> str:
-            key = found[1].replace("-", "_")
-            name = labels.get(f"sending.{key}", labels.get(f"message.option_{key}"))
-            return found[0] if name is None else f"“{name}”"
-
-        return _OPTION.sub(label, ": ".join(filter(None, (self.problem.what, self.problem.remedy))))
+        return with_labels(": ".join(filter(None, (self.problem.what, self.problem.remedy))), labels)
 
 
 def wrong_of(error: Exception) -> Wrong:
@@ -161,6 +155,6 @@ def wrong_of(error: Exception) -> Wrong:
         first = error.errors()[0]
         key = str(first["loc"][0])
         return Wrong(Problem(422, problem.code, f"--{key.replace('_', '-')}: {fault_of(first)}"), key)
-    named = _OPTION.search(problem.what)
+    named = OPTION.search(problem.what)
     key = error.key if isinstance(error, DrumbeatError) else ""
     return Wrong(problem, key or (named[1].replace("-", "_") if named else ""))
