@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
@@ -11,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup, escape
 
+from campaigns.console.labels import with_labels
 from campaigns.texts import Texts, is_near, words_of
 
 __all__ = ["COOKIE", "LANGUAGES", "PageTexts", "Texts", "choose_language", "texts_of"]
@@ -34,6 +36,11 @@ class PageTexts(Texts):
     """
 
     zone: str = "UTC"
+    of_codes: Mapping[str, str] = field(default_factory=dict)
+
+    def of_code(self, text: str) -> str:
+        """A meaning or remedy of an error code, by its English words."""
+        return with_labels(self.of_codes.get(text, text), self.words)
 
     def __call__(self, key: str, **values: Any) -> str:
         form = self.form_of(key, values)
@@ -66,7 +73,12 @@ class PageTexts(Texts):
 @cache
 def texts_of(code: str, zone: str = "UTC") -> PageTexts:
     words = words_of("campaigns.results.texts", code) | words_of("campaigns.console.texts", code)
-    return PageTexts(code, words, zone)
+    return PageTexts(code, words, zone, {} if code == LANGUAGES[0] else code_texts(code))
+
+
+def code_texts(code: str) -> dict[str, str]:
+    """What error codes mean and what to do, in a language, by the words of `engine.core.error_codes`."""
+    return words_of("campaigns.console.texts", f"codes_{code}")
 
 
 def choose_language(chosen: str | None, accepted: str) -> str:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.console.language import LANGUAGES, texts_of
+from campaigns.console.language import LANGUAGES, code_texts, texts_of
 from campaigns.texts import words_of
+from engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, UNLISTED
 
 ROOT = Path(__file__).parents[2]
 VIEWS = sorted((ROOT / "campaigns" / "console" / "views").glob("*.j2"))
@@ -35,3 +36,11 @@ def _is_named(key: str, named: set[str]) -> bool:
     key = key.removesuffix("_one")
     cuts = combinations_with_replacement(range(len(key) + 1), 2)
     return any({key[:first], key[first:last], key[last:]} <= named for first, last in cuts)
+
+
+def test_every_code_is_explained_in_every_language() -> None:
+    rows = [*ERROR_CODES.values(), *HTTP_STATUSES.values(), UNLISTED]
+    english = {text for row in rows for text in (row.meaning, row.remedy)}
+    for language in LANGUAGES[1:]:
+        assert set(code_texts(language)) == english
+    assert texts_of("de").of_code("check --param") == "prüfen, was die Platzhalter füllt"

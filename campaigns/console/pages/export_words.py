@@ -51,7 +51,7 @@ class ExportWords:
             self.texts(f"recipient.{found['state']}"),
             *(self._time(found[key]) for key in TIMES),
             self.texts.maybe(f"plan.left_{reason}", reason),
-            "" if found["code"] is None else remedy_of(str(found["code"])),
+            "" if found["code"] is None else self.texts.of_code(remedy_of(str(found["code"]))),
             found["language"],
             found["variant"],
         ]
