@@ -72,7 +72,7 @@ class CsvWriter:
         self._separator = separator or ","
         if separator:
             file.write(codecs.BOM_UTF8)
-        self._write([columns])
+        self._write([list(map(cell_text, columns))])
 
     def write(self, page: Sequence[Sequence[Any]]) -> None:
         self._write([list(map(cell_text, row)) for row in page])
