@@ -185,7 +185,7 @@ async def test_what_costs_little_waits_for_no_place() -> None:
 async def test_the_page_leads_on_by_itself(page: Page, go_on: asyncio.Event) -> None:
     await page.goto(f"{SPRING}/retry?code={BAD_CODE}")
     await page.get_by_role("button", name="Create the retry").click()
-    await expect(page.get_by_text("4,711 rows so far")).to_be_visible()
+    await expect(page.get_by_text("4,711 rows so far")).to_be_visible(timeout=30_000)
     await require_accessible(page)
     go_on.set()
     await expect(page).to_have_url(re.compile("/campaigns/spring%2Fretry-1$"))
@@ -207,9 +207,9 @@ async def test_behind_a_proxy_that_holds_events_back_the_end_shows_too(
     await page.clock.install()
     await page.goto(f"{SPRING}/retry?code={code}")
     await page.get_by_role("button", name="Create the retry").click()
-    await expect(page.get_by_text("4,711 rows so far")).to_be_visible()
+    await expect(page.get_by_text("4,711 rows so far")).to_be_visible(timeout=30_000)
     await page.clock.run_for(11_000)
-    await expect(page.locator(".live")).to_have_text("asks every few seconds")
+    await expect(page.locator(".live")).to_have_text("asks every few seconds", timeout=30_000)
     go_on.set()
     async with promptly():
         while not await page.get_by_text(shows).first.is_visible():
