@@ -121,19 +121,6 @@ async def test_a_change_keeps_the_focus_and_what_is_open(page: Page, pool: Pool)
     assert await page.evaluate("document.activeElement.dataset.focus") == "start"
 
 
-async def test_a_button_that_is_pressed_stays_until_it_is_released(page: Page, pool: Pool) -> None:
-    await pool.execute("UPDATE campaigns SET state = 'running'")
-    await page.goto("/campaigns/spring")
-    await expect(page.locator(".live")).to_have_text("live")
-    await page.get_by_role("button", name="Pause").hover()
-    await page.mouse.down()
-    await pool.execute("UPDATE campaigns SET reason = 'a new reason'")
-    await pool.execute("UPDATE range_counters SET accepted = 4 WHERE read = 1")
-    await expect(page.locator("#accepted")).to_have_text("5")
-    await page.mouse.up()
-    await expect(page.locator("[data-part=state] .pill")).to_have_text("paused")
-
-
 async def test_two_tabs_outlive_a_console_that_restarts(
     browser: Browser, pool: Pool, database_url: str, campaign: str, tmp_path: Path
 ) -> None:
