@@ -121,6 +121,21 @@ async def test_a_change_keeps_the_focus_and_what_is_open(page: Page, pool: Pool)
     assert await page.evaluate("document.activeElement.dataset.focus") == "start"
 
 
+async def test_a_button_that_is_pressed_stays_until_it_is_released(page: Page, pool: Pool) -> None:
+    """A click counts only on the element that was pressed: the state beside the button changes meanwhile."""
+    await pool.execute("UPDATE campaigns SET state = 'running'")
+    await page.goto("/campaigns/spring")
+    state = page.locator("[data-part=state] .pill")
+    await expect(page.locator(".live")).to_have_text("live")
+    await page.get_by_role("button", name="Pause").hover()
+    await page.mouse.down()
+    await pool.execute("UPDATE campaigns SET state = 'scheduled', start_at = now() + interval '1 day'")
+    await expect(page.locator("[data-part=figures]")).to_contain_text("Starts")
+    await expect(state).to_have_text("running")
+    await page.mouse.up()
+    await expect(state).to_have_text("paused")
+
+
 async def test_two_tabs_outlive_a_console_that_restarts(
     browser: Browser, pool: Pool, database_url: str, campaign: str, tmp_path: Path
 ) -> None:
