@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+from pydantic import BaseModel
 
 from campaigns.console.api.campaigns import named_campaign
 from campaigns.console.api.replying import body_of, job_json, job_key, query_of, reply, worked
@@ -46,13 +48,24 @@ from engine.errors import NotFound, UsageError
 
 async def retry(request: web.Request) -> web.Response:
     """A linked campaign of those whom nothing reached. The same again changes nothing."""
-    asked, name = await body_of(request, RetryRequest), request.match_info["name"]
+    return await _planned(request, retry_named, await body_of(request, RetryRequest), takes_key=True)
+
+
+async def _planned(
+    request: web.Request,
+    plan: Callable[..., Awaitable[CreatedCampaign]],
+    asked: BaseModel,
+    *,
+    takes_key: bool = False,
+    costly: bool = True,
+) -> web.Response:
+    """Plan it beside the request. `plan`: `retry_named`, or one that takes the same."""
+    console, name, actor = console_of(request), request.match_info["name"], caller_of(request).name
 
     async def work(progress: ProgressCallback) -> dict[str, Any]:
-        actor = caller_of(request).name
-        return planned_json(await retry_named(console_of(request), name, asked, actor, progress))
+        return planned_json(await plan(console, name, asked, actor, progress))
 
-    return await worked(request, await request.read(), work, takes_key=True)
+    return await worked(request, await request.read(), work, takes_key=takes_key, costly=costly)
 
 
 async def retry_named(
@@ -78,13 +91,7 @@ async def retry_named(
 
 async def clone(request: web.Request) -> web.Response:
     """The same again changes nothing."""
-    asked, name = await body_of(request, CloneRequest), request.match_info["name"]
-
-    async def work(progress: ProgressCallback) -> dict[str, Any]:
-        actor = caller_of(request).name
-        return planned_json(await clone_named(console_of(request), name, asked, actor, progress))
-
-    return await worked(request, await request.read(), work, takes_key=True)
+    return await _planned(request, clone_named, await body_of(request, CloneRequest), takes_key=True)
 
 
 async def clone_named(
@@ -107,11 +114,7 @@ async def clone_named(
 async def edit(request: web.Request) -> web.Response:
     asked, campaign = await body_of(request, EditRequest), await named_campaign(request)
 
-    async def work(progress: ProgressCallback) -> dict[str, Any]:
-        actor = caller_of(request).name
-        return planned_json(await edit_named(console_of(request), campaign.name, asked, actor, progress))
-
-    return await worked(request, await request.read(), work, costly=may_be_planned_anew(campaign))
+    return await _planned(request, edit_named, asked, costly=may_be_planned_anew(campaign))
 
 
 def may_be_planned_anew(campaign: Campaign) -> bool:
