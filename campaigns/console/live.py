@@ -8,7 +8,7 @@ from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from campaigns.results.campaign_pages import CampaignPage, read_counts, with_counts
 from campaigns.results.missing_reports import MISSING_S, reports_missing_since
@@ -67,8 +67,7 @@ class SharedReadings(Generic[T]):
                 reading.took_s = reading.read_s - began_s
             if reading.error is not None:
                 raise reading.error.with_traceback(None)
-            assert reading.value is not None
-            return reading.value
+            return cast("T", reading.value)  # a reading without an error has one
 
     def forget(self) -> None:
         """Read anew from now on. Who waits for a reading that is under way still gets it, and nobody else."""
@@ -125,16 +124,15 @@ class CampaignWatch:
         shown = [number.phone_number_id for number in status.numbers[:NUMBERS_DRAWN]]
         return await self._rates.get(f"{campaign_id} {','.join(shown)}")
 
+    async def reports_missing_since(self, campaign_id: int) -> datetime | None:
+        """See `campaigns.results.missing_reports`."""
+        return await self._missing.get(str(campaign_id))
+
     async def _read_counts(self, key: str) -> dict[int, dict[RecipientState, int]]:
         return await read_counts(self._pool, [int(each) for each in key.split()])
 
-    async def reports_missing_since(self, campaign_id: int) -> datetime | None:
-        """See `campaigns.results.missing_reports`."""
-        (since,) = await self._missing.get(str(campaign_id))
-        return since
-
-    async def _read_missing(self, key: str) -> tuple[datetime | None]:
-        return (await reports_missing_since(self._pool, int(key)),)
+    async def _read_missing(self, key: str) -> datetime | None:
+        return await reports_missing_since(self._pool, int(key))
 
     async def _read_rates(self, key: str) -> RateHistory:
         campaign_id, _, numbers = key.partition(" ")
