@@ -62,8 +62,7 @@ def _form_like(stored: StoredTemplate) -> TemplateForm:
             expires_min=str(footer.get("code_expiration_minutes") or ""),
             button=str(listed[0].get("text") or "") if listed else "",
         ),
-        examples=_examples("header", header)
-        | _examples("body", body)
+        examples=examples_of(stored.definition)
         | {
             f"button{index} {name}": _first(button.get("example"))
             for index, button in enumerate(kept)

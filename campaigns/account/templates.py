@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from campaigns.describe_database import describe_database
 from campaigns.results.audit_pages import note_audit
 from engine.core.campaign_template import stored_parts
+from engine.core.states import CampaignState
 from engine.errors import NotFound, UsageError
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # most commands need no client of the service
 NAMED_MAX = 5  # campaigns in an error
 # The statuses of a template that no message can be sent with until somebody does something about it.
 STOPPED = ("REJECTED", "PAUSED", "DISABLED")
+_NEEDING = (CampaignState.SCHEDULED, CampaignState.RUNNING, CampaignState.PAUSED)
 
 
 class TemplatesSource(Protocol):
@@ -133,7 +135,7 @@ async def template_uses(pool: Pool, name: str) -> list[TemplateUse]:
     """The campaigns that a deletion would make fail: they send it, or go on when a person or a time says so.
     A draft is none: it is compared with the service before it starts.
     """
-    rows = await pool.fetch(queries("templates")["needing_campaigns"])
+    rows = await pool.fetch(queries("templates")["campaigns_in"], _NEEDING)
     uses = [TemplateUse(row["name"], languages_of(row["template"], name)) for row in rows]
     return [use for use in uses if use.languages]
 

@@ -13,13 +13,15 @@ import asyncpg
 import structlog
 
 from engine.core.campaign_template import frozen_templates
-from engine.core.states import CampaignEvent, ReasonCode
+from engine.core.states import CampaignEvent, CampaignState, ReasonCode
 from engine.core.template_changes import Definitions, misfit_text, template_changes
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
 LOOK_PERIOD_S = 1.0
+# Campaigns that send, or will without a person. A paused one is compared when it is resumed.
+_WITHOUT_A_PERSON = (CampaignState.SCHEDULED, CampaignState.RUNNING)
 
 log = structlog.get_logger(__name__)
 
@@ -55,7 +57,7 @@ class TemplateWatch:
         try:
             now = await self._read({template.name for template in due})
             async with self._pool.acquire(timeout=5) as connection:
-                for row in await connection.fetch(queries("templates")["active_campaigns"]):
+                for row in await connection.fetch(queries("templates")["campaigns_in"], _WITHOUT_A_PERSON):
                     await _compare(connection, row, due, now)
                 columns = [list(column) for column in zip(*due, strict=True)]
                 await connection.execute(queries("templates")["compared"], *columns)

@@ -40,12 +40,7 @@ UPDATE templates SET compare_at = NULL
 FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS done (name, language, compare_at)
 WHERE (templates.name, templates.language, templates.compare_at) = (done.name, done.language, done.compare_at);
 
--- name: active_campaigns
--- Those that send, or will without a person.
+-- name: campaigns_in
+-- Planned campaigns in one of the states $1, with their templates.
 SELECT campaign_id, name, template FROM campaigns
-WHERE state IN ('scheduled', 'running') AND planned_at IS NOT NULL ORDER BY campaign_id;
-
--- name: needing_campaigns
--- Those that send, or go on when a person or a time says so.
-SELECT name, template FROM campaigns
-WHERE state IN ('scheduled', 'running', 'paused') AND planned_at IS NOT NULL ORDER BY campaign_id;
+WHERE state = ANY ($1::text[]) AND planned_at IS NOT NULL ORDER BY campaign_id;
