@@ -1,7 +1,8 @@
 """How often somebody may try to sign in. Time is an argument, in seconds of a monotonic clock.
 
 Law: a name and an address are limited each on their own. A limit of names alone would let anybody lock a user
-out from everywhere; a limit of addresses alone would not slow down a guess from many addresses."""
+out from everywhere; a limit of addresses alone would not slow down a guess from many addresses.
+"""
 
 from campaigns.console.request_limits import Allowance, Buckets, network_of
 

@@ -14,7 +14,6 @@ import pytest
 from campaigns.console import jobs
 from campaigns.console.api import upload_planning
 from campaigns.console.pages import launch, new_sending, recipients
-from campaigns.console.people import store_user
 from campaigns.console.roles import Role
 from engine.store.database import Pool
 from tests.console.conftest import NUMBER, PHONE, Caller, console
@@ -349,30 +348,6 @@ async def test_a_plan_that_takes_long_holds_no_page_up(
     go_on.set()
     monkeypatch.setattr(launch, "WAIT_S", 60.0)
     assert "are being computed" not in await text_of(sender, "/campaigns/spring/launch")
-
-
-async def test_a_start_that_needs_two_is_asked_for_and_approved_where_it_is_launched(
-    pool: Pool, database_url: str, campaign: str, tmp_path: Path
-) -> None:
-    for name in ("ana", "bo"):
-        await store_user(pool, name, Role.SEND, None, actor="test")
-    given = {"console_user_header": "X-User", "console_proxies": "127.0.0.1", "console_approval": True}
-    async with console(pool, database_url, tmp_path, **given) as url:
-
-        async def launched(name: str) -> str:
-            """Launch it as this user; the page before."""
-            caller = Caller(url)
-            caller.headers = {"X-User": name, "Origin": url}
-            shown = (await caller.get("/campaigns/spring/launch")).text
-            csrf = re.findall(r'name="csrf" value="(\w+)"', shown)[0]
-            assert (await caller.post("/campaigns/spring/launch", data={"csrf": csrf})).status == 303
-            return shown
-
-        assert "Ask for the start" in await launched("ana")
-        assert "Another person must start it." in await launched("ana")
-        assert await pool.fetchval("SELECT state FROM campaigns") == "draft"
-        assert "ana asked for the start" in await launched("bo")
-        assert await pool.fetchval("SELECT state FROM campaigns") == "running"
 
 
 async def test_who_has_no_campaign_yet_is_led_to_the_first(

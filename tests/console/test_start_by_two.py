@@ -1,6 +1,7 @@
 """A start that two people make: one asks, another one approves what was asked for."""
 
 import re
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -95,43 +96,53 @@ async def test_what_was_approved_is_changed_only_after_a_pause(
         assert again.changes[0].state == "paused"
 
 
-async def test_nobody_starts_alone_where_two_are_needed(
-    pool: Pool, database_url: str, campaign: str, tmp_path: Path
-) -> None:
-    """Whoever asks cannot approve, by a resume neither; a change has to be asked for again."""
+@pytest.fixture
+async def url(pool: Pool, database_url: str, campaign: str, tmp_path: Path) -> AsyncIterator[str]:
+    """A console where a start needs two people. A proxy names them: ana and bo."""
     for name in ("ana", "bo"):
         await store_user(pool, name, Role.SEND, None, actor="test")
     given = {"console_user_header": "X-User", "console_proxies": "127.0.0.1", "console_approval": True}
     async with console(pool, database_url, tmp_path, **given) as url:
-        program = Caller(url, await add_token(pool, "cron", Role.SEND, actor="ana"))
+        yield url
 
-        async def act(name: str, action: str) -> str:
-            """Act on the page as this user; the campaign's state afterwards."""
-            caller = Caller(url)
-            caller.headers = {"X-User": name, "Origin": url}
-            shown = (await caller.get(SPRING)).text
-            csrf = re.findall(r'name="csrf" value="(\w+)"', shown)[0]
-            reply = await caller.post(f"{SPRING}/act/{action}", data={"csrf": csrf})
-            assert reply.status == 303, reply.text
-            return str(await pool.fetchval("SELECT state FROM campaigns"))
 
-        assert await act("ana", "start") == "draft"
-        reason = await pool.fetchrow("SELECT reason_code, reason FROM campaigns")
-        assert reason is not None and reason["reason_code"] == "start_approval_needed"
-        assert reason["reason"].startswith("ana asked")
-        assert await act("ana", "start") == "draft"
-        assert (await program.post(f"{PREFIX}{SPRING}/start")).body["changed"] is False
-        assert await act("ana", "pause") == "paused"
-        assert await act("ana", "resume") == "paused"
-        await pool.execute("UPDATE campaigns SET content_hash = 'changed'")
-        assert await act("bo", "resume") == "paused"  # it is another campaign now: bo asks
-        assert await act("ana", "resume") == "running"
-        assert await act("ana", "pause") == "paused"
-        assert await act("ana", "resume") == "running"
-        await pool.execute("UPDATE campaigns SET state = 'draft', started_at = NULL, content_hash = 'new'")
-        assert (await program.post(f"{PREFIX}{SPRING}/start")).body["changed"] is False
-        assert await act("ana", "start") == "draft", "the program is ana's own"
-        assert await act("bo", "start") == "running"
+async def submitted(url: str, name: str, page: str, address: str) -> str:
+    """Send a form of a page as this user; the page before."""
+    caller = Caller(url)
+    caller.headers = {"X-User": name, "Origin": url}
+    shown = (await caller.get(page)).text
+    csrf = re.findall(r'name="csrf" value="(\w+)"', shown)[0]
+    reply = await caller.post(address, data={"csrf": csrf})
+    assert reply.status == 303, reply.text
+    return shown
+
+
+async def test_nobody_starts_alone_where_two_are_needed(pool: Pool, url: str) -> None:
+    """Whoever asks cannot approve, by a resume neither; a change has to be asked for again."""
+    program = Caller(url, await add_token(pool, "cron", Role.SEND, actor="ana"))
+
+    async def act(name: str, action: str) -> str:
+        """Act on the page as this user; the campaign's state afterwards."""
+        await submitted(url, name, SPRING, f"{SPRING}/act/{action}")
+        return str(await pool.fetchval("SELECT state FROM campaigns"))
+
+    assert await act("ana", "start") == "draft"
+    reason = await pool.fetchrow("SELECT reason_code, reason FROM campaigns")
+    assert reason is not None and reason["reason_code"] == "start_approval_needed"
+    assert reason["reason"].startswith("ana asked")
+    assert await act("ana", "start") == "draft"
+    assert (await program.post(f"{PREFIX}{SPRING}/start")).body["changed"] is False
+    assert await act("ana", "pause") == "paused"
+    assert await act("ana", "resume") == "paused"
+    await pool.execute("UPDATE campaigns SET content_hash = 'changed'")
+    assert await act("bo", "resume") == "paused"  # it is another campaign now: bo asks
+    assert await act("ana", "resume") == "running"
+    assert await act("ana", "pause") == "paused"
+    assert await act("ana", "resume") == "running"
+    await pool.execute("UPDATE campaigns SET state = 'draft', started_at = NULL, content_hash = 'new'")
+    assert (await program.post(f"{PREFIX}{SPRING}/start")).body["changed"] is False
+    assert await act("ana", "start") == "draft", "the program is ana's own"
+    assert await act("bo", "start") == "running"
     asked = [
         row
         for row in await pool.fetch("SELECT actor, action FROM audit ORDER BY audit_id")
@@ -144,3 +155,14 @@ async def test_nobody_starts_alone_where_two_are_needed(
         ("token cron", "ask-start"),
         ("bo", "approve-start"),
     ]
+
+
+async def test_a_start_is_asked_for_and_approved_where_it_is_launched(pool: Pool, url: str) -> None:
+    async def launched(name: str) -> str:
+        return await submitted(url, name, f"{SPRING}/launch", f"{SPRING}/launch")
+
+    assert "Ask for the start" in await launched("ana")
+    assert "Another person must start it." in await launched("ana")
+    assert await pool.fetchval("SELECT state FROM campaigns") == "draft"
+    assert "ana asked for the start" in await launched("bo")
+    assert await pool.fetchval("SELECT state FROM campaigns") == "running"

@@ -146,10 +146,11 @@ async def save_message(request: web.Request) -> web.Response:
     go, _, row = str(fields.get("go", "")).partition(":")
     if go != "next":
         return redirect(with_query(step.path("message"), row=row))
-    view = await _view(request, await step_of(request), 0)
+    step = await step_of(request)
+    view = await _view(request, step, 0, is_complete=True)
     if unset := [slot for slot in view.slots if slot.is_unset]:
-        return page(request, "new_message.html.j2", 422, message=replace(view, unset=unset))
-    view = await _view(request, await step_of(request), 0, is_complete=True)
+        message = replace(await _view(request, step, 0), unset=unset)
+        return page(request, "new_message.html.j2", 422, message=message)
     if view.wrong is not None:
         return page(request, "new_message.html.j2", view.wrong.problem.status, message=view)
     return redirect(step.path("sending"))

@@ -58,7 +58,7 @@ async def show_sending(request: web.Request) -> web.Response:
         if key not in choices:
             return redirect(path_of("new", reference, *filter(None, (step,))))
     if job is not None and not job.has_ended:
-        part = render("new_sending_live.html.j2", texts_for(request), job=job)
+        part = render("job_live.html.j2", texts_for(request), job=job)
         return page(request, "new_sending_wait.html.j2", upload=upload, choices=choices, part=part)
     return await _form(request, upload, _last_check(upload))
 
@@ -69,7 +69,7 @@ async def stream_sending(request: web.Request) -> web.StreamResponse:
 
     async def read() -> str:
         job = console_of(request).jobs.running(creation_key(reference))
-        return render("new_sending_live.html.j2", texts, job=job)
+        return render("job_live.html.j2", texts, job=job)
 
     return await stream_events(request, "view", read)
 

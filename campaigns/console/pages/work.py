@@ -40,7 +40,7 @@ async def show_work(request: web.Request) -> web.Response:
     if job is None or job.form is None:
         raise NotFound("this work is not known any more", remedy="the list of campaigns shows what it did")
     if not job.has_ended:
-        part = render("new_sending_live.html.j2", texts_for(request), job=job)
+        part = render("job_live.html.j2", texts_for(request), job=job)
         return page(request, "work.html.j2", part=part, stream=f"/live{path_of('work', reference)}")
     if job.problem is None:
         return redirect(job.value)
@@ -53,7 +53,7 @@ async def stream_work(request: web.Request) -> web.StreamResponse:
     texts, key = texts_for(request), _key(request.match_info["reference"])
 
     async def read() -> str:
-        return render("new_sending_live.html.j2", texts, job=console_of(request).jobs.running(key))
+        return render("job_live.html.j2", texts, job=console_of(request).jobs.running(key))
 
     return await stream_events(request, "view", read)
 
