@@ -32,6 +32,8 @@ from campaigns.planning.header_files import header_files, require_few_files, upl
 from campaigns.planning.plan import PlanCounts, ProgressCallback
 from campaigns.planning.range_size import RangePlan, plan_ranges, range_size
 from campaigns.planning.recent import recent_campaigns
+from campaigns.planning.removal import remove_leftovers
+from campaigns.planning.retry_links import link_retry
 from campaigns.planning.schedule import require_future_end
 from campaigns.planning.spec import (
     NOTED,
@@ -44,7 +46,7 @@ from campaigns.planning.template_set import check_languages, load_templates, wit
 from campaigns.pluralise import pluralise
 from campaigns.template_shares import shares_in
 from engine.core.campaign_template import CampaignTemplate, freeze_templates
-from engine.errors import ConfigurationError
+from engine.errors import ConfigurationError, TryLater
 from engine.sending.header_file_uploads import OpenUploads
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from engine.store.database import Connection
@@ -209,18 +211,29 @@ class Planning:
         if frozen.recipients != counts.recipients:
             raise RuntimeError(f"{counts.recipients} recipients were staged, {frozen.recipients} frozen")
         await self.connection.execute(queries("guards")["set_zones"], campaign_id, cutting.zones)
-        if self.spec.retry_of is not None:
-            await self.connection.execute(queries("plan")["link_retry"], campaign_id, self.spec.retry_of)
         await self._insert_canary(campaign_id, counts.recipients, cutting.canary_below)
-        await self.connection.execute(
-            queries("plan")["finish_plan"],
-            campaign_id,
-            counts.audience_rows,
-            counts.rejected,
-            counts.duplicates,
-            counts.recipients,
-        )
+        await self._finish(campaign_id, counts)
         return campaign_id, counts
+
+    async def _finish(self, campaign_id: int, counts: PlanCounts) -> None:
+        """Law: a retry is planned only with its links. TryLater, and nothing is left, if another retry has one
+        of its recipients by now.
+        """
+        try:
+            async with self.connection.transaction():
+                if self.spec.retry_of is not None:
+                    await link_retry(self.connection, campaign_id, self.spec.retry_of, counts.recipients)
+                await self.connection.execute(
+                    queries("plan")["finish_plan"],
+                    campaign_id,
+                    counts.audience_rows,
+                    counts.rejected,
+                    counts.duplicates,
+                    counts.recipients,
+                )
+        except TryLater:
+            await remove_leftovers(self.connection, campaign_id)
+            raise
 
     async def _insert_canary(self, campaign_id: int, recipients: int, below: int) -> None:
         if (canary := self.spec.order.canary) is None:

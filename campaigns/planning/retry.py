@@ -63,12 +63,14 @@ async def plan_retry(
     """
     connection = await connect(url)
     try:
-        if not await connection.fetchval(queries("plan")["try_lock"], f"retry:{name}"):
-            raise TryLater(f'another process plans a retry of "{name}"', remedy="wait until it has ended")
         campaign = await find_campaign(connection, name)
+        if not await connection.fetchval(queries("plan")["try_lock"], f"retry:{campaign.campaign_id}"):
+            raise TryLater(
+                f'another process plans a retry of "{campaign.name}"', remedy="wait until it has ended"
+            )
         require_planned(campaign)
-        new_name = given.name or retry_name(name)
-        if (known := await _known(connection, new_name, name, given.codes)) is not None:
+        new_name = given.name or retry_name(campaign.name)
+        if (known := await _known(connection, new_name, campaign.name, given.codes)) is not None:
             return known
         row = await connection.fetchrow(queries("plan")["frozen_campaign"], campaign.campaign_id)
         assert row is not None, "a campaign's row is never deleted once it is planned"

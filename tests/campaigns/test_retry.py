@@ -1,21 +1,24 @@
 """A retry holds those whom nothing reached, each once, and leaves out whoever turns out to be reached."""
 
+import asyncio
 from dataclasses import replace
 
+import asyncpg
 import pytest
 
 from campaigns.audience.campaign_source import CampaignResult
-from campaigns.life.control import start
+from campaigns.life.control import cancel, find_campaign, start
+from campaigns.life.delete import delete_campaign
 from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.guards import GuardOptions
 from campaigns.planning.order_options import CanaryOptions, OrderOptions
-from campaigns.planning.retry import RetryOptions, plan_retry, retry_name
+from campaigns.planning.retry import RetryOptions, plan_retry, retry_name, retry_spec
 from campaigns.planning.spec import CampaignSpec
 from campaigns.results.export import COLUMNS, export_rows
 from engine.core.guard import PairGuard
 from engine.core.order import Priority
-from engine.errors import ConfigurationError
+from engine.errors import ConfigurationError, TryLater
 from engine.sending.campaign_reader import CampaignReader
 from engine.sending.feeder import Feeder
 from engine.sending.first_attempts import FirstAttempts
@@ -164,3 +167,99 @@ async def test_a_result_without_retries_is_still_an_audience(
     await plan_retry(ready, "spring", RetryOptions())
     again = replace(spec, name="again", audience=CampaignResult("spring", None, frozenset({131026})))
     assert await phones(pool, await create_campaign(ready, again)) == [1, 2]
+
+
+async def test_the_external_id_names_the_same_retry(ready: str, pool: Pool, spec: CampaignSpec) -> None:
+    """Each of the three words for a campaign is the campaign: the retry has its name, and is planned once."""
+    await failed_campaign(ready, pool, replace(spec, external_id="K-7"))
+    first = await plan_retry(ready, "K-7", RetryOptions())
+    assert (first.name, first.unchanged) == ("spring/retry-1", False)
+    for word in ("K-7", "spring", "external:K-7"):
+        again = await plan_retry(ready, word, RetryOptions())
+        assert (again.campaign_id, again.name, again.unchanged) == (first.campaign_id, first.name, True)
+
+
+async def test_a_name_still_goes_before_the_external_id_of_another(
+    ready: str, pool: Pool, spec: CampaignSpec
+) -> None:
+    await failed_campaign(ready, pool, spec)
+    await create_campaign(ready, replace(spec, name="summer", external_id="spring"))
+    assert (await plan_retry(ready, "spring", RetryOptions())).name == "spring/retry-1"
+    with pytest.raises(ConfigurationError, match="nobody"):
+        await plan_retry(ready, "external:spring", RetryOptions())
+
+
+@pytest.mark.parametrize("names", [(None, None), ("one", "two")], ids=["default names", "names of their own"])
+async def test_two_retries_at_once_hold_nobody_twice(
+    ready: str, pool: Pool, spec: CampaignSpec, names: tuple[str | None, str | None]
+) -> None:
+    await failed_campaign(ready, pool, replace(spec, external_id="K-7"))
+    plans = [
+        plan_retry(ready, word, RetryOptions(name=name))
+        for word, name in zip(("spring", "K-7"), names, strict=True)
+    ]
+    done = await asyncio.gather(*plans, return_exceptions=True)
+    assert sorted(type(each).__name__ for each in done) == ["CreatedCampaign", "TryLater"]
+    assert await pool.fetchval("SELECT count(*) FROM retried_recipients") == 4
+
+
+async def test_the_database_refuses_a_second_retry_of_somebody(
+    ready: str, pool: Pool, spec: CampaignSpec
+) -> None:
+    """Without the lock of a retry, both read the same people. One is planned, and nothing is left of the other."""
+    await failed_campaign(ready, pool, spec)
+    plans = [create_campaign(ready, await retry_of_spring(pool, name)) for name in ("one", "two")]
+    done = await asyncio.gather(*plans, return_exceptions=True)
+    assert sorted(type(each).__name__ for each in done) == ["CreatedCampaign", "TryLater"]
+    assert await pool.fetchval("SELECT count(*) FROM retried_recipients") == 4
+    assert await pool.fetchval("SELECT count(*) FROM campaigns") == 2, "spring, and one retry"
+    assert await pool.fetchval("SELECT count(*) FROM recipients") == 10 + 4
+
+
+async def retry_of_spring(pool: Pool, name: str) -> CampaignSpec:
+    campaign = await find_campaign(pool, "spring")
+    row = await pool.fetchrow("SELECT options, template FROM campaigns WHERE name = 'spring'")
+    assert row is not None
+    return retry_spec(campaign, row["options"], row["template"], name, RetryOptions())
+
+
+async def test_a_retry_that_ended_early_frees_those_whom_it_skipped(
+    ready: str, pool: Pool, spec: CampaignSpec
+) -> None:
+    """1 failed again in the first retry; then it was cancelled. 2 to 4 may be retried, once more at a time."""
+    await failed_campaign(ready, pool, spec)
+    first = await plan_retry(ready, "spring", RetryOptions())
+    await pool.execute(
+        "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, phone_number_id, code, reason)"
+        " SELECT range_id, seq, 1, 1, 2, '1002', 131026, 'again' FROM retried_recipients WHERE seq = 1"
+    )
+    await pool.execute(
+        "UPDATE ranges SET claimed_through = 1 WHERE campaign_id = $1", first.campaign_id
+    )
+    await recount(pool)
+    async with pool.acquire() as connection:
+        await cancel(connection, first.name)
+    second = await plan_retry(ready, "spring", RetryOptions(name="second"))
+    assert await phones(pool, second) == [2, 3, 4]
+    with pytest.raises(ConfigurationError, match="nobody"):
+        await plan_retry(ready, "spring", RetryOptions(name="third"))
+    async with pool.acquire() as connection:
+        await cancel(connection, second.name)
+    await delete_campaign(ready, second.name, actor="")
+    again = await plan_retry(ready, "spring", RetryOptions(name="again"))
+    assert await phones(pool, again) == [2, 3, 4]
+    with pytest.raises(TryLater):
+        await create_campaign(ready, replace(await retry_of_spring(pool, "forced"), audience=CampaignResult("again")))
+
+
+async def test_a_killed_plan_leaves_nobody_retried(ready: str, pool: Pool, spec: CampaignSpec) -> None:
+    """A retry has its links only once it is planned: otherwise nobody would be left to plan it again."""
+    await failed_campaign(ready, pool, spec)
+    await pool.execute("CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'killed'; END $$")
+    await pool.execute(
+        "CREATE TRIGGER killed BEFORE UPDATE OF planned_at ON campaigns FOR EACH ROW EXECUTE FUNCTION fail()"
+    )
+    with pytest.raises(asyncpg.RaiseError):
+        await plan_retry(ready, "spring", RetryOptions())
+    await pool.execute("DROP TRIGGER killed ON campaigns")
+    assert await phones(pool, await plan_retry(ready, "spring", RetryOptions())) == [1, 2, 3, 4]

@@ -253,16 +253,29 @@ INSERT INTO canaries (campaign_id, recipients, ranges, max_failed, needs_approva
 
 -- name: link_retry
 -- A retry campaign, $1, gets a link to the campaign that it retries, $2, and each of its recipients one to the same phone there.
+-- Returns how many recipients are linked. A recipient whom another retry has by now gets the number of that one: a unique
+-- violation. In the order of the index, so that two plans at once wait for each other and do not deadlock.
 WITH source AS (SELECT campaign_id FROM campaigns WHERE name = $2),
 linked AS (
-    INSERT INTO retried_recipients (range_id, seq, source_range_id, source_seq)
-    SELECT recipients.range_id, recipients.seq, earlier.range_id, earlier.seq
+    INSERT INTO retried_recipients (range_id, seq, source_range_id, source_seq, retry_no)
+    SELECT recipients.range_id, recipients.seq, earlier.range_id, earlier.seq, coalesce(others.retry_no, 1)
     FROM recipients
     JOIN ranges ON ranges.range_id = recipients.range_id AND ranges.campaign_id = $1
     JOIN recipients AS earlier ON earlier.phone = recipients.phone
     JOIN ranges AS earlier_ranges ON earlier_ranges.range_id = earlier.range_id
-                                 AND earlier_ranges.campaign_id = (SELECT campaign_id FROM source))
-UPDATE campaigns SET retry_of = source.campaign_id FROM source WHERE campaigns.campaign_id = $1;
+                                 AND earlier_ranges.campaign_id = (SELECT campaign_id FROM source)
+    CROSS JOIN LATERAL (
+        SELECT max(retried.retry_no) + bool_and(known.state = 'skipped')::integer AS retry_no
+        FROM retried_recipients AS retried
+        CROSS JOIN LATERAL (
+            SELECT state FROM recipient_states
+            WHERE recipient_states.range_id = retried.range_id AND recipient_states.seq = retried.seq OFFSET 0) AS known
+        WHERE retried.source_range_id = earlier.range_id AND retried.source_seq = earlier.seq) AS others
+    ORDER BY earlier.range_id, earlier.seq
+    RETURNING 1),
+retried_campaign AS (
+    UPDATE campaigns SET retry_of = source.campaign_id FROM source WHERE campaigns.campaign_id = $1)
+SELECT count(*) FROM linked;
 
 -- name: finish_plan
 UPDATE campaigns

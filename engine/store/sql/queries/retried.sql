@@ -3,7 +3,8 @@
 -- name: earlier
 -- What became of these recipients in the campaign that theirs retries, in the one before that, and so on.
 WITH RECURSIVE chain AS (
-    SELECT retried.* FROM unnest($1::bigint[], $2::integer[]) AS asked (range_id, seq)
+    SELECT retried.range_id, retried.seq, retried.source_range_id, retried.source_seq
+    FROM unnest($1::bigint[], $2::integer[]) AS asked (range_id, seq)
     JOIN retried_recipients AS retried ON retried.range_id = asked.range_id AND retried.seq = asked.seq
     UNION ALL
     SELECT chain.range_id, chain.seq, retried.source_range_id, retried.source_seq

@@ -1,0 +1,24 @@
+"""The links from the recipients of a retry to those of the campaign that it retries."""
+
+import asyncpg
+
+from engine.errors import TryLater
+from engine.store.database import Connection
+from engine.store.queries import queries
+
+
+async def link_retry(connection: Connection, campaign_id: int, retried: str, recipients: int) -> None:
+    """Link each of the `recipients` of a retry. Without its link, nobody would look at what became of the
+    earlier message before the new one is sent.
+
+    TryLater if another retry of the campaign `retried` has one of them: the database allows one at a time.
+    """
+    try:
+        linked = await connection.fetchval(queries("plan")["link_retry"], campaign_id, retried)
+    except asyncpg.UniqueViolationError as error:
+        raise TryLater(
+            f'another retry of "{retried}" was planned meanwhile, for some of the same people',
+            remedy="repeat the command: it leaves them out",
+        ) from error
+    if linked != recipients:
+        raise RuntimeError(f"{recipients} recipients retry {linked} of the campaign {retried}")
