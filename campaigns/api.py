@@ -88,12 +88,14 @@ class Drumbeat:
         """As `campaign create`; `spec` comes from `campaign_spec`."""
         return await self._create(spec, dry_run=dry_run)
 
-    async def apply(self, manifest: Path | str, *, dry_run: bool = False, **changes: Any) -> CreatedCampaign:
+    async def apply(
+        self, manifest: Path | str, *, dry_run: bool = False, now: bool = False, **changes: Any
+    ) -> CreatedCampaign:
         """As `campaign apply`. `changes` replace keys of the manifest. ChangeRefused has what differs."""
         path = Path(manifest)
         try:
             spec = campaign_spec(**read_manifest(path, campaign_spec, changes))
-            return await self._create(spec, dry_run=dry_run, change_by=actor())
+            return await self._create(spec, dry_run=dry_run, change_by=actor(), now=now)
         except UsageError as error:
             raise in_words_of_keys(error, campaign_spec, str(path)) from error
 
@@ -104,7 +106,13 @@ class Drumbeat:
         return await self.create(await cloned(self.pool, name, new, changes, unset), dry_run=dry_run)
 
     async def edit(
-        self, name: str, *, unset: Iterable[str] = (), dry_run: bool = False, **changes: Any
+        self,
+        name: str,
+        *,
+        unset: Iterable[str] = (),
+        dry_run: bool = False,
+        now: bool = False,
+        **changes: Any,
     ) -> CreatedCampaign:
         """As `campaign edit`. `changes` and `unset` are keys of a manifest."""
         return await edit_campaign(
@@ -116,6 +124,7 @@ class Drumbeat:
             disk=self.settings.disk(),
             dry_run=dry_run,
             open_uploads=uploads_with(self.settings),
+            now=now,
         )
 
     async def delete(self, name: str) -> DeletedCampaign:
@@ -166,10 +175,10 @@ class Drumbeat:
         async with self.pool.acquire() as connection:
             return await control.pause(connection, name, actor=actor())
 
-    async def resume(self, name: str) -> CampaignChange:
+    async def resume(self, name: str, *, now: bool = False) -> CampaignChange:
         """As `campaign resume`. It does not try the access token."""
         async with self.pool.acquire() as connection:
-            return await control.resume(connection, name, actor=actor())
+            return await control.resume(connection, name, actor=actor(), now=now)
 
     async def cancel(self, name: str) -> CampaignChange:
         """As `campaign cancel`."""
@@ -197,7 +206,7 @@ class Drumbeat:
                 yield dict(zip(columns, row, strict=True))
 
     async def _create(
-        self, spec: CampaignSpec, *, dry_run: bool, change_by: str | None = None
+        self, spec: CampaignSpec, *, dry_run: bool, change_by: str | None = None, now: bool = False
     ) -> CreatedCampaign:
         return await create_campaign(
             self.url,
@@ -206,6 +215,7 @@ class Drumbeat:
             dry_run=dry_run,
             change_by=change_by,
             open_uploads=uploads_with(self.settings),
+            now=now,
         )
 
 

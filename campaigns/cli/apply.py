@@ -7,7 +7,7 @@ import typer
 
 from campaigns.cli.changes_text import print_refusal
 from campaigns.cli.create import create_and_show
-from campaigns.cli.options import DryRun, Json, Quiet
+from campaigns.cli.options import DryRun, Json, Now, Quiet
 from campaigns.life.actor import actor
 from campaigns.manifest.campaign import campaign_spec
 from campaigns.manifest.command import takes_options
@@ -29,6 +29,7 @@ def apply(
     *,
     name: Annotated[str | None, typer.Option(help="The campaign's name, instead of the file's.")] = None,
     options: dict[str, Any],
+    now: Now = False,
     dry_run: DryRun = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -38,6 +39,8 @@ def apply(
     The same manifest again changes nothing. A difference is shown. What may change while the campaign runs
     is changed; a draft is planned anew; anything else is refused with 78, and nothing is changed.
 
+    A scheduled campaign whose new start has passed would send at once: that needs --now.
+
     Keys of the manifest are the options below, with _ for -. An option given here replaces the file's.
     """
     named = {} if name is None else {NAME: name}
@@ -45,7 +48,7 @@ def apply(
     changes = by_key(campaign_spec, options) | named
     try:
         spec = read_spec(manifest, changes)
-        create_and_show(spec, dry_run=dry_run, json=json, quiet=quiet, change_by=actor())
+        create_and_show(spec, dry_run=dry_run, json=json, quiet=quiet, change_by=actor(), now=now)
     except ChangeRefused as refusal:
         print_refusal(refusal, json=json)
         raise

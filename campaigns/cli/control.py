@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.options import CampaignName, Json
+from campaigns.cli.options import CampaignName, Json, Now
 from campaigns.cli.printing import note, print_json
 from campaigns.cli.status_text import how_to_resume, no_worker
 from campaigns.cli.task_runner import with_connection, with_settings
@@ -50,15 +50,18 @@ def resume_campaign(
     every: Annotated[
         bool, typer.Option("--all", help="Resume every campaign that has started, whatever paused it.")
     ] = False,
+    now: Now = False,
     json: Json = False,
 ) -> None:
     """Lift a pause. After a database was restored, check the campaigns before you use --all.
+
+    A scheduled campaign that was paused until after its start would send at once: that needs --now.
 
     If the service had refused the access token, the token is tried first: exit 77 if it is still refused.
     """
     if every == (name is not None):
         raise UsageError("name one campaign, or give --all")
-    changes = with_settings(partial(_resume, name=name))
+    changes = with_settings(partial(_resume, name=name, now=now))
     paused = [] if json else [change for change in changes if change.state is CampaignState.PAUSED]
     _print_changes([change for change in changes if change not in paused], json, "no campaign was resumed")
     for change in paused:
@@ -84,8 +87,8 @@ async def _start(pool: Pool, settings: Settings, *, name: str) -> list[CampaignC
     return _noted(await start_checked(pool, settings, name, actor=actor()))
 
 
-async def _resume(pool: Pool, settings: Settings, *, name: str | None) -> list[CampaignChange]:
-    return _noted(await resume_checked(pool, settings, name, actor=actor()))
+async def _resume(pool: Pool, settings: Settings, *, name: str | None, now: bool) -> list[CampaignChange]:
+    return _noted(await resume_checked(pool, settings, name, actor=actor(), now=now))
 
 
 def _noted(released: Released) -> list[CampaignChange]:

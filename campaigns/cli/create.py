@@ -43,7 +43,13 @@ def create(
 
 
 def create_and_show(
-    spec: CampaignSpec, *, dry_run: bool, json: bool, quiet: bool, change_by: str | None = None
+    spec: CampaignSpec,
+    *,
+    dry_run: bool,
+    json: bool,
+    quiet: bool,
+    change_by: str | None = None,
+    now: bool = False,
 ) -> None:
     spec.checked_guards()  # reports wrong options before a database is started
     settings = load_settings()
@@ -58,6 +64,7 @@ def create_and_show(
                 dry_run=dry_run,
                 change_by=change_by,
                 open_uploads=uploads_with(settings),
+                now=now,
             )
         )
     show_created(created, json=json)

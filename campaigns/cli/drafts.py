@@ -9,7 +9,7 @@ from campaigns.cli.changes_text import print_refusal
 from campaigns.cli.confirmation import confirm
 from campaigns.cli.create import create_and_show, show_created
 from campaigns.cli.database_errors import database_blamed
-from campaigns.cli.options import CampaignName, DryRun, Json, Quiet, Yes
+from campaigns.cli.options import CampaignName, DryRun, Json, Now, Quiet, Yes
 from campaigns.cli.planning_progress import planning_shown
 from campaigns.cli.printing import print_json
 from campaigns.cli.task_runner import ready_database, run_loop, with_connection
@@ -62,6 +62,7 @@ def edit(
     *,
     options: dict[str, Any],
     unset: Unset = None,
+    now: Now = False,
     dry_run: DryRun = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -70,6 +71,8 @@ def edit(
 
     A campaign that runs can change its expiry, its window and its --max-failed; its senders follow within a
     second. Everything else is refused with 78.
+
+    A scheduled campaign whose new start has passed would send at once: that needs --now.
     """
     changes = by_key(campaign_spec, options)
     stored = with_connection(lambda connection: stored_options(connection, name))
@@ -88,6 +91,7 @@ def edit(
                     disk=settings.disk(),
                     dry_run=dry_run,
                     open_uploads=uploads_with(settings),
+                    now=now,
                 )
             )
     except ChangeRefused as refusal:

@@ -12,6 +12,7 @@ Quiet = Annotated[
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
 Output = Annotated[Path | None, typer.Option(help="File to write to. Default: stdout.", metavar="FILE")]
+Now = Annotated[bool, typer.Option("--now", help="Send at once if the start time has passed.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 PhoneNumberId = Annotated[str, typer.Argument(metavar="PNID", help="The phone number ID.")]
 Host = Annotated[str, typer.Option(help="Address to listen on.")]

@@ -10,11 +10,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
+from functools import partial
 
 import asyncpg
 
-from campaigns.life.control import Campaign, CampaignChange, Seen, find_campaign, require_planned
+from campaigns.life.control import (
+    Campaign,
+    CampaignChange,
+    Seen,
+    find_campaign,
+    is_future,
+    lock_campaign,
+    require_planned,
+)
 from campaigns.life.release import Released, resume_checked, start_checked
+from campaigns.life.start_time import require_now
 from campaigns.results.audit_pages import note_audit
 from engine.core.states import CampaignEvent, CampaignState, ReasonCode, allows
 from engine.process.settings import Settings
@@ -77,21 +87,22 @@ async def release_by_two(
     actor: str,
     person: str,
     is_person: bool,
+    now: bool = False,
 ) -> Released:
     """Start or resume a campaign; if it was never started, only once a second person asks for it too.
     `person`: who stands behind the actor, if that is a program.
 
-    Errors as `start_checked` and `resume_checked`.
+    `now`: of a resume. Errors as `start_checked` and `resume_checked`.
     """
-    release = start_checked if event is CampaignEvent.START else resume_checked
+    release = start_checked if event is CampaignEvent.START else partial(resume_checked, now=now)
     async with pool.acquire() as connection, connection.transaction():
-        campaign = await find_campaign(connection, name)
-        await connection.execute(queries("campaigns")["lock_state"], campaign.campaign_id)
-        campaign = await find_campaign(connection, name)
+        campaign = await lock_campaign(connection, await find_campaign(connection, name))
         require_planned(campaign)
         row = await _row(connection, campaign.campaign_id)
         verdict = Verdict.RELEASE
         if _needs_approval(row) and allows(campaign.state, event):
+            if event is CampaignEvent.RESUME and not await is_future(connection, campaign):
+                require_now(campaign.name, campaign.start_at, campaign.started_at, now=now)
             request = await _request(connection, campaign.campaign_id)
             verdict = decide(request, row["content_hash"], actor, is_person=is_person)
         if verdict is Verdict.ASK:
@@ -100,7 +111,7 @@ async def release_by_two(
             await _approve(connection, campaign, actor)
     if verdict in (Verdict.RELEASE, Verdict.APPROVE):
         seen = Seen(campaign.campaign_id, row["content_hash"])
-        return await release(pool, settings, name, actor=actor, seen=seen)
+        return await release(pool, settings, campaign.name, actor=actor, seen=seen)
     change = CampaignChange(campaign.name, campaign.state, changed=False)
     return Released([change], ["it waits for approval: another person must start it too"])
 

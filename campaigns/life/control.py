@@ -13,6 +13,8 @@ import asyncpg
 
 from campaigns.command_text import command_text
 from campaigns.describe_database import describe_database
+from campaigns.life.start_time import require_now
+from campaigns.life.stopped_numbers import StoppedNumber, require_sending_number, stopped_numbers
 from campaigns.results.status import NOBODY_SENDS, present_reason, stored_code
 from engine.core.states import CampaignEvent, CampaignState, IllegalTransition, ReasonCode, allows
 from engine.errors import ConfigurationError, NotFound, TryLater, UsageError
@@ -73,14 +75,6 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class StoppedNumber:
-    """A number that the service stopped, and why."""
-
-    phone_number_id: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class CampaignChange:
     """The state of a campaign after a command. `changed` False: it had this state already. `skipped`: how
     many recipients a cancel skipped. `nobody_sends`: the campaign is scheduled or running, and no process has
@@ -100,9 +94,10 @@ class CampaignChange:
 async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
     """The campaign with this name, else with this external id; `external:KEY` is the external id KEY.
 
-    NotFound names the database and similar names.
+    NotFound names the database and similar names. Whoever changes the campaign goes on with its id: a name is
+    looked up once, because it may mean another campaign a moment later.
     """
-    row = await database.fetchrow(queries("campaign_control")["find"], name)
+    row = await database.fetchrow(queries("campaign_control")["find"], name, None)
     if row is not None:
         return _campaign(row)
     names = [row["name"] for row in await database.fetch(queries("campaign_control")["names_like"])]
@@ -112,6 +107,17 @@ async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
         where=await describe_database(database),
         remedy=f"did you mean {' or '.join(near)}?" if near else "`drumbeat campaign list` shows all",
     )
+
+
+async def read_campaign(database: Pool | Connection, found: Campaign) -> Campaign:
+    """The campaign as it is now. TryLater if it was deleted or planned anew since it was `found`."""
+    row = await database.fetchrow(queries("campaign_control")["find"], None, found.campaign_id)
+    if row is None:
+        raise TryLater(
+            f'the campaign "{found.name}" was deleted or planned anew meanwhile',
+            remedy="look at it again, and repeat the command",
+        )
+    return _campaign(row)
 
 
 async def retries_of(database: Pool | Connection, campaign: Campaign) -> list[str]:
@@ -165,7 +171,12 @@ async def no_check(_: Campaign) -> None:
 
 
 async def start(
-    connection: Connection, name: str, *, actor: str = "", check: Check = no_check, seen: Seen | None = None
+    connection: Connection,
+    name: str | Campaign,
+    *,
+    actor: str = "",
+    check: Check = no_check,
+    seen: Seen | None = None,
 ) -> CampaignChange:
     """Release a campaign to the workers: at once, or at its start time. `actor`, here and below: who asked
     for it, for the audit. `check` raises if the campaign's messages would be refused; see `TemplateCheck`.
@@ -173,24 +184,33 @@ async def start(
     TryLater if it is paused, since only `resume` lifts a pause, if it is not planned, if it would start
     now and all of its numbers are stopped, or if it is not as it was `seen`.
     """
-    return await _release(connection, name, CampaignEvent.START, actor, check, seen)
+    campaign = await _found(connection, name)
+    return await _release(connection, campaign, CampaignEvent.START, actor, check, seen)
 
 
 async def resume(
-    connection: Connection, name: str, *, actor: str = "", check: Check = no_check, seen: Seen | None = None
+    connection: Connection,
+    name: str | Campaign,
+    *,
+    actor: str = "",
+    check: Check = no_check,
+    seen: Seen | None = None,
+    now: bool = False,
 ) -> CampaignChange:
     """Lift a pause. Before its start time, the campaign waits for that time again.
 
     TryLater if all of its numbers are stopped: it would be paused again at once, and the stop of a number is
-    lifted by `resume_number` alone. TryLater if it is not as it was `seen`.
+    lifted by `resume_number` alone. TryLater if it is not as it was `seen`. StartsAtOnce, unless `now`, if it
+    waited for a start time that has passed.
     """
-    return await _release(connection, name, CampaignEvent.RESUME, actor, check, seen)
+    campaign = await _found(connection, name)
+    return await _release(connection, campaign, CampaignEvent.RESUME, actor, check, seen, now=now)
 
 
 async def pause(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
     """Stop claiming; claimed recipients are still sent to. Running processes follow within a second."""
     async with connection.transaction():
-        campaign = await _locked(connection, name)
+        campaign = await lock_campaign(connection, await find_campaign(connection, name))
         if campaign.state is CampaignState.PAUSED:
             return CampaignChange(campaign.name, campaign.state, changed=False)
         event, code = CampaignEvent.PAUSE, ReasonCode.PAUSED_BY_HAND
@@ -248,24 +268,25 @@ async def approve(connection: Connection, name: str, *, actor: str = "") -> Camp
     UsageError if the campaign has no canary. TryLater if its canary paused it for another reason.
     """
     async with connection.transaction():
-        campaign = await _locked(connection, name)
+        campaign = await lock_campaign(connection, await find_campaign(connection, name))
         canary = await read_canary(connection, campaign.campaign_id)
         if canary is None:
             raise UsageError(
-                f'the campaign "{name}" has no canary', remedy="see --canary of `campaign create`"
+                f'the campaign "{campaign.name}" has no canary', remedy="see --canary of `campaign create`"
             )
         if campaign.reason_code in CANARY_PAUSES - {ReasonCode.APPROVAL_NEEDED}:
+            resume_it = command_text("campaign", "resume", campaign.name)
             raise TryLater(
-                f'the campaign "{name}" is paused: {campaign.reason}',
-                remedy=f"send the rest all the same with `{command_text('campaign', 'resume', name)}`",
+                f'the campaign "{campaign.name}" is paused: {campaign.reason}',
+                remedy=f"send the rest all the same with `{resume_it}`",
             )
         if canary.approved_at is not None or canary.passed_at is not None:
-            return CampaignChange(name, campaign.state, changed=False)
+            return CampaignChange(campaign.name, campaign.state, changed=False)
         await approve_canary(connection, campaign.campaign_id)
         await _audit(connection, campaign.campaign_id, "approve", actor)
         if campaign.reason_code is ReasonCode.APPROVAL_NEEDED:
-            return await resume(connection, name)
-    return CampaignChange(name, campaign.state, changed=True)
+            return await resume(connection, campaign)
+    return CampaignChange(campaign.name, campaign.state, changed=True)
 
 
 async def cancel(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
@@ -274,7 +295,7 @@ async def cancel(connection: Connection, name: str, *, actor: str = "") -> Campa
     If the call is killed, a second one finishes it. TryLater if the campaign is not planned.
     """
     async with connection.transaction():
-        campaign = await _locked(connection, name)
+        campaign = await lock_campaign(connection, await find_campaign(connection, name))
         require_planned(campaign)
         changed = campaign.state is not CampaignState.CANCELLED
         if changed:
@@ -293,19 +314,24 @@ async def skip_remaining(connection: Connection, campaign_id: int, state: Campai
     return skipped
 
 
+async def _found(connection: Connection, name: str | Campaign) -> Campaign:
+    return name if isinstance(name, Campaign) else await find_campaign(connection, name)
+
+
 async def _release(
     connection: Connection,
-    name: str,
+    campaign: Campaign,
     asked: CampaignEvent,
     actor: str,
     check: Check,
     seen: Seen | None,
+    *,
+    now: bool = False,
 ) -> CampaignChange:
-    campaign = await find_campaign(connection, name)
     if campaign.planned_at is not None and allows(campaign.state, asked):
         await check(campaign)  # a call of the service, so the campaign is not locked meanwhile
     async with connection.transaction():
-        campaign = await _locked(connection, name)
+        campaign = await lock_campaign(connection, campaign)
         require_planned(campaign)
         await _require_seen(connection, campaign, seen)
         if campaign.state in (CampaignState.RUNNING, CampaignState.SCHEDULED):
@@ -319,7 +345,9 @@ async def _release(
             raise IllegalTransition(campaign.state, asked)
         event = CampaignEvent.SCHEDULE if await is_future(connection, campaign) else asked
         if event is asked:
-            await _require_sending_number(connection, campaign)
+            if event is CampaignEvent.RESUME:
+                require_now(campaign.name, campaign.start_at, campaign.started_at, now=now)
+            await require_sending_number(connection, campaign.name, campaign.phone_number_ids)
         if campaign.state is CampaignState.PAUSED:
             await accept_pause(connection, campaign.campaign_id, campaign.reason_code)
         state = await apply_event(connection, campaign.campaign_id, event, "")
@@ -343,32 +371,14 @@ async def _released(
 ) -> CampaignChange:
     owned = (await _owned_numbers(connection)) & set(campaign.phone_number_ids)
     nobody_sends = not owned and not await live_workers(connection, campaign.phone_number_ids)
-    stopped = await _stopped_numbers(connection, campaign)
+    stopped = await stopped_numbers(connection, campaign.phone_number_ids)
     return CampaignChange(campaign.name, state, changed, nobody_sends=nobody_sends, stopped_numbers=stopped)
 
 
-async def _stopped_numbers(connection: Connection, campaign: Campaign) -> tuple[StoppedNumber, ...]:
-    rows = await connection.fetch(queries("numbers")["stopped"], campaign.phone_number_ids)
-    return tuple(StoppedNumber(**dict(row)) for row in rows)
-
-
-async def _require_sending_number(connection: Connection, campaign: Campaign) -> None:
-    stopped = await _stopped_numbers(connection, campaign)
-    if len(stopped) < len(set(campaign.phone_number_ids)):
-        return
-    first = stopped[0]
-    resume_it = command_text("numbers", "resume", first.phone_number_id)
-    raise TryLater(
-        f'every number of the campaign "{campaign.name}" is stopped: {first.phone_number_id}: {first.reason}',
-        remedy=f"when it may send again, use `{resume_it}`, then repeat the command",
-    )
-
-
-async def _locked(connection: Connection, name: str) -> Campaign:
+async def lock_campaign(connection: Connection, found: Campaign) -> Campaign:
     """The campaign, locked until the transaction ends, because two processes may change it at once."""
-    campaign = await find_campaign(connection, name)
-    await connection.execute(queries("campaigns")["lock_state"], campaign.campaign_id)
-    return await find_campaign(connection, name)
+    await connection.execute(queries("campaigns")["lock_state"], found.campaign_id)
+    return await read_campaign(connection, found)
 
 
 async def _audit(connection: Connection, campaign_id: int, action: str, actor: str) -> None:

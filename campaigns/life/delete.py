@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from campaigns.life.control import Campaign, find_campaign
+from campaigns.life.control import Campaign, find_campaign, read_campaign
 from campaigns.planning.plan import STATEMENT_TIMEOUT_S
 from campaigns.planning.removal import lock_names, remove_leftovers, remove_planned
 from campaigns.planning.stored import stored_values
@@ -30,13 +30,14 @@ def is_deletable(campaign: Campaign) -> bool:
 async def delete_campaign(url: str, name: str, *, actor: str) -> DeletedCampaign:
     """Delete a campaign that was never started, or what an interrupted create or delete left of one.
 
-    UsageError if it was started. TryLater while another process creates it, and if it was started meanwhile.
+    UsageError if it was started. TryLater while another process creates it, and if it was started or planned
+    anew meanwhile.
     """
     connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
     try:
         found = await find_campaign(connection, name)
         await lock_names(connection, found.name, found.external_id)
-        campaign = await find_campaign(connection, found.name)
+        campaign = await read_campaign(connection, found)
         _require_deletable(campaign)
         if campaign.planned_at is None:
             await remove_leftovers(connection, campaign.campaign_id)

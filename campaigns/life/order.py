@@ -37,7 +37,7 @@ async def set_order(
     async with connection.transaction():
         campaign = await find_campaign(connection, name)
         if campaign.state in ENDED:
-            raise UsageError(f'the campaign "{name}" has ended: it is {campaign.state}')
+            raise UsageError(f'the campaign "{campaign.name}" has ended: it is {campaign.state}')
         row = await connection.fetchrow(
             queries("campaign_control")["set_order"],
             campaign.campaign_id,
@@ -46,7 +46,7 @@ async def set_order(
             even_share,
         )
         assert row is not None
-        order = CampaignOrder(name, row["priority"], row["share_percent"])
+        order = CampaignOrder(campaign.name, row["priority"], row["share_percent"])
         detail = {"priority": order.priority, "share": order.share_percent or "even"}
         await connection.execute(queries("campaigns")["audit"], actor, "order", campaign.campaign_id, detail)
     return order

@@ -30,19 +30,26 @@ async def start_checked(
 
 
 async def resume_checked(
-    pool: Pool, settings: Settings, name: str | None, *, actor: str, seen: Seen | None = None
+    pool: Pool,
+    settings: Settings,
+    name: str | None,
+    *,
+    actor: str,
+    seen: Seen | None = None,
+    now: bool = False,
 ) -> Released:
     """Resume a campaign, or all if `name` is None. If the service had refused the access token, it is tried
-    first: AuthenticationError, and nothing is resumed, if it is still refused.
+    first: AuthenticationError, and nothing is resumed, if it is still refused. `now`: as of `resume`.
     """
     notes = []
     check = checking(pool, settings)
     async with pool.acquire() as connection:
-        name = None if name is None else (await find_campaign(connection, name)).name
-        if await waits_for_token(connection, name) and (unchecked := await check_token(settings)):
+        campaign = None if name is None else await find_campaign(connection, name)
+        waiting = await waits_for_token(connection, None if campaign is None else campaign.campaign_id)
+        if waiting and (unchecked := await check_token(settings)):
             notes.append(f"the access token was not checked: {unchecked}")
-        if name is None:
+        if campaign is None:
             changes = await resume_all(connection, actor=actor, check=check)
         else:
-            changes = [await resume(connection, name, actor=actor, check=check, seen=seen)]
+            changes = [await resume(connection, campaign, actor=actor, check=check, seen=seen, now=now)]
     return Released(changes, list(dict.fromkeys([*notes, *check.notes])))

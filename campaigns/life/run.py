@@ -88,6 +88,8 @@ async def run_campaign(
     `settle_timeout_s`: how long to wait for statuses afterwards, so that `max_failed` is judged by them;
     None: not at all.
     """
+    # Whoever runs it by its external id means this campaign, also if another one gets that name meanwhile.
+    name = (await find_campaign(pool, name)).name
     async with time_limit(pool, until, stop) as limit:
         check = TemplateCheck(pool, service) if compare_templates else None
         await _send_or_wait(
@@ -268,7 +270,7 @@ async def _begin(check: TemplateCheck | None, campaign: Campaign, connection: Co
         for note in check.notes:
             log.warning("templates_compared", campaign=campaign.name, note=note)
     if campaign.state is CampaignState.DRAFT:
-        await start(connection, campaign.name)
+        await start(connection, campaign)
 
 
 async def _start_for_owner(pool: Pool, campaign: Campaign, begin: Begin) -> None:

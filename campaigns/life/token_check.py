@@ -8,9 +8,9 @@ from engine.store.database import Connection
 from engine.store.queries import queries
 
 
-async def waits_for_token(connection: Connection, name: str | None) -> bool:
-    """Whether the campaign, or any if `name` is None, is paused because the service refused the token."""
-    return bool(await connection.fetchval(queries("campaign_control")["waits_for_token"], name))
+async def waits_for_token(connection: Connection, campaign_id: int | None) -> bool:
+    """Whether the campaign, or any if the id is None, is paused because the service refused the token."""
+    return bool(await connection.fetchval(queries("campaign_control")["waits_for_token"], campaign_id))
 
 
 async def check_token(settings: Settings) -> str:

@@ -82,9 +82,10 @@ async def edit_campaign(
     dry_run: bool = False,
     open_uploads: OpenUploads = no_uploads,
     unchanged_in: Collection[CampaignState] = (),
+    now: bool = False,
 ) -> CreatedCampaign:
     """Change options of a planned campaign, and plan a draft anew if that is needed. `changes`, `unset`: as
-    of `cloned`. `unchanged_in`: states in which nothing may change. ChangeRefused, with what differs, if an
+    of `cloned`. `unchanged_in`, `now`: as of `create_campaign`. ChangeRefused, with what differs, if an
     option may not change now.
     """
     if "name" in changes:
@@ -96,7 +97,7 @@ async def edit_campaign(
         spec = replace(spec, given={**spec.given, "audience": stored.values["audience"]})
     if not needs_audience(changes, unset):
         amended = await amend_campaign(
-            url, spec, change_by=change_by, dry_run=dry_run, unchanged_in=unchanged_in
+            url, spec, change_by=change_by, dry_run=dry_run, unchanged_in=unchanged_in, now=now
         )
         if amended is not None:
             return amended
@@ -112,6 +113,7 @@ async def edit_campaign(
         change_by=change_by,
         open_uploads=open_uploads,
         unchanged_in=unchanged_in,
+        now=now,
     )
 
 

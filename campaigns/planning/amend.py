@@ -20,6 +20,7 @@ async def amend_campaign(
     change_by: str,
     dry_run: bool = False,
     unchanged_in: Collection[CampaignState] = (),
+    now: bool = False,
 ) -> CreatedCampaign | None:
     """Change a planned campaign to other options, of the same audience; None if that needs a new plan.
 
@@ -41,6 +42,6 @@ async def amend_campaign(
         if effect_of(changes) is Effect.PLANNED_ANEW:
             return None
         asked = Asked(spec, schedule, identity, changes)
-        return await change_options(connection, row, asked, change_by, dry_run=dry_run)
+        return await change_options(connection, row, asked, change_by, dry_run=dry_run, now=now)
     finally:
         await close(connection)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaigns.describe_database import describe_database
+from campaigns.life.start_time import StartsAtOnce
 from campaigns.planning.change_rules import Change, Effect, decide_changes, effect_of
 from campaigns.planning.removal import remove_planned
 from campaigns.planning.schedule import RECIPIENT, Schedule
@@ -14,6 +15,7 @@ from engine.errors import ConfigurationError, TryLater
 from engine.store.database import Connection
 from engine.store.queries import queries
 
+START_AT = "--start-at"
 GIVEN = "given"  # key of what is noted: the options as they were given
 
 
@@ -91,6 +93,19 @@ class Asked:
     schedule: Schedule
     identity: Identity
     changes: Sequence[Change]
+
+
+async def require_later_start(connection: Connection, known: KnownCampaign, asked: Asked) -> None:
+    """StartsAtOnce if the change starts a campaign that waits for its time. By the database's clock, which
+    starts it. A draft starts only when somebody starts it.
+    """
+    moved = any(change.difference.option == START_AT for change in asked.changes)
+    if not moved or known.state is not CampaignState.SCHEDULED:
+        return
+    start_at = asked.schedule.start_at
+    seconds_until = queries("campaign_control")["seconds_until"]
+    if start_at is None or await connection.fetchval(seconds_until, start_at) <= 0:
+        raise StartsAtOnce(known.name, start_at)
 
 
 async def change_row(connection: Connection, known: KnownCampaign, asked: Asked, *, actor: str) -> None:

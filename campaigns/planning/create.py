@@ -18,6 +18,7 @@ from campaigns.planning.change import (
     change_row,
     differs,
     require_allowed,
+    require_later_start,
 )
 from campaigns.planning.change_rules import Effect, effect_of
 from campaigns.planning.created import CreatedCampaign, existing_campaign, known_campaign
@@ -53,12 +54,14 @@ async def create_campaign(
     open_uploads: OpenUploads = no_uploads,
     head_digits: int | None = None,
     unchanged_in: Collection[CampaignState] = (),
+    now: bool = False,
 ) -> CreatedCampaign:
     """Plan a campaign from its audience, or find that it is planned already. `dry_run`: check everything, and
     store nothing. `change_by`: who changes a campaign that exists with other options, by the table in
     `change_rules.py`, which may plan a draft anew; None: such a campaign is refused. `open_uploads`: connects
     to the service if local files of headers must be uploaded. `head_digits`: a dry run also counts recipients
     by template and so many first digits of their phones. `unchanged_in`: states in which nothing may change.
+    `now`: a change may make a scheduled campaign send at once; else it is refused with StartsAtOnce.
 
     Raises UsageError for a wrong option, ConfigurationError for a wrong file, template or number and for a
     name that another campaign has, and TryLater while another process creates it. It then leaves nothing
@@ -92,14 +95,19 @@ async def create_campaign(
                 open_uploads,
                 head_digits,
             )
-            created = await _create_or_change(planning, source, change_by, unchanged_in)
+            created = await _create_or_change(planning, source, change_by, unchanged_in, now=now)
             return replace(created, same_audience=await _same_audience(connection, identity, created))
         finally:
             await close(connection)
 
 
 async def _create_or_change(
-    planning: Planning, source: OpenAudience, change_by: str | None, unchanged_in: Collection[CampaignState]
+    planning: Planning,
+    source: OpenAudience,
+    change_by: str | None,
+    unchanged_in: Collection[CampaignState],
+    *,
+    now: bool,
 ) -> CreatedCampaign:
     connection, spec = planning.connection, planning.spec
     row = await planned_row(connection, spec, dry_run=planning.dry_run)
@@ -116,16 +124,19 @@ async def _create_or_change(
         anew = replace(planning, replaces=Replaced(known, change_by))
         return replace(await anew.run(source), changes=changes)
     asked = Asked(spec, planning.guards.schedule, planning.identity, changes)
-    return await change_options(connection, row, asked, change_by, dry_run=planning.dry_run)
+    return await change_options(connection, row, asked, change_by, dry_run=planning.dry_run, now=now)
 
 
 async def change_options(
-    connection: Connection, row: asyncpg.Record, asked: Asked, actor: str, *, dry_run: bool
+    connection: Connection, row: asyncpg.Record, asked: Asked, actor: str, *, dry_run: bool, now: bool
 ) -> CreatedCampaign:
     await limits_per_s_of(connection, asked.spec.phone_number_ids, await describe_database(connection))
     require_future_end(asked.schedule)
+    known = known_campaign(row)
+    if not now:
+        await require_later_start(connection, known, asked)
     if not dry_run:
-        await change_row(connection, known_campaign(row), asked, actor=actor)
+        await change_row(connection, known, asked, actor=actor)
     return existing_campaign(row, asked.changes, dry_run=dry_run)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from campaigns.account.numbers import ResumedNumber, list_numbers, resume_number
 from campaigns.life import control
-from campaigns.life.control import StoppedNumber
+from campaigns.life.stopped_numbers import StoppedNumber
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
 from campaigns.results.report import campaign_report

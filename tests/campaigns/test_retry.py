@@ -233,9 +233,7 @@ async def test_a_retry_that_ended_early_frees_those_whom_it_skipped(
         "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, phone_number_id, code, reason)"
         " SELECT range_id, seq, 1, 1, 2, '1002', 131026, 'again' FROM retried_recipients WHERE seq = 1"
     )
-    await pool.execute(
-        "UPDATE ranges SET claimed_through = 1 WHERE campaign_id = $1", first.campaign_id
-    )
+    await pool.execute("UPDATE ranges SET claimed_through = 1 WHERE campaign_id = $1", first.campaign_id)
     await recount(pool)
     async with pool.acquire() as connection:
         await cancel(connection, first.name)
@@ -249,13 +247,17 @@ async def test_a_retry_that_ended_early_frees_those_whom_it_skipped(
     again = await plan_retry(ready, "spring", RetryOptions(name="again"))
     assert await phones(pool, again) == [2, 3, 4]
     with pytest.raises(TryLater):
-        await create_campaign(ready, replace(await retry_of_spring(pool, "forced"), audience=CampaignResult("again")))
+        await create_campaign(
+            ready, replace(await retry_of_spring(pool, "forced"), audience=CampaignResult("again"))
+        )
 
 
 async def test_a_killed_plan_leaves_nobody_retried(ready: str, pool: Pool, spec: CampaignSpec) -> None:
     """A retry has its links only once it is planned: otherwise nobody would be left to plan it again."""
     await failed_campaign(ready, pool, spec)
-    await pool.execute("CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'killed'; END $$")
+    await pool.execute(
+        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'killed'; END $$"
+    )
     await pool.execute(
         "CREATE TRIGGER killed BEFORE UPDATE OF planned_at ON campaigns FOR EACH ROW EXECUTE FUNCTION fail()"
     )

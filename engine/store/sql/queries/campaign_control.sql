@@ -1,13 +1,14 @@
 -- What commands ask about campaigns: find, list, start, stop.
 
 -- name: find
--- By its name, else by its external id, which `external:KEY` names even if a campaign is called so.
+-- The campaign $2 if it is given. Else by its name $1, else by its external id, which `external:KEY` names even if a campaign
+-- is called so.
 SELECT campaign_id, name, external_id, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, on_unknown, start_at, expires_at, max_failed,
        audience_rows, rejected, duplicates, recipients, created_at, planned_at, started_at, finished_at,
        options ->> 'test of' AS test_of, options ->> 'retry of' AS retry_of
 FROM campaigns
-WHERE name = $1 OR external_id = $1 OR (starts_with($1, 'external:') AND external_id = substr($1, 10))
+WHERE campaign_id = $2::bigint OR name = $1 OR external_id = $1 OR (starts_with($1, 'external:') AND external_id = substr($1, 10))
 ORDER BY name = $1 DESC
 LIMIT 1;
 
@@ -50,13 +51,13 @@ SELECT extract(epoch FROM $1::timestamptz - now())::float8;
 SELECT campaign_id, name FROM campaigns WHERE state IN ('scheduled', 'running') ORDER BY campaign_id;
 
 -- name: waits_for_token
--- Whether the campaign, or any if the name is NULL, is paused because the service refused the access token.
+-- Whether the campaign, or any if it is NULL, is paused because the service refused the access token.
 SELECT EXISTS (SELECT FROM campaigns
                WHERE state = 'paused' AND reason_code IN ('authentication_failed', 'permission_missing')
-                 AND ($1::text IS NULL OR name = $1));
+                 AND ($1::bigint IS NULL OR campaign_id = $1));
 
 -- name: paused
-SELECT name, reason, reason_code, started_at IS NOT NULL AS started FROM campaigns
+SELECT campaign_id, name, reason, reason_code, started_at IS NOT NULL AS started FROM campaigns
 WHERE state = 'paused' AND planned_at IS NOT NULL ORDER BY campaign_id;
 
 -- name: set_order
