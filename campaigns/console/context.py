@@ -71,6 +71,7 @@ class Route:
 
 CONSOLE = web.AppKey("console", Console)
 _CALLER: web.RequestKey[Caller | None] = web.RequestKey("caller", Caller)
+_CAMPAIGN: web.RequestKey[str] = web.RequestKey("campaign", str)
 
 
 def console_of(request: web.Request) -> Console:
@@ -90,3 +91,22 @@ def caller_of(request: web.Request) -> Caller:
 
 def maybe_caller(request: web.Request) -> Caller | None:
     return request.get(_CALLER)
+
+
+def set_campaign(request: web.Request, name: str) -> None:
+    """Note the own name of the campaign that the address names by that or by its external id."""
+    request[_CAMPAIGN] = name
+
+
+def campaign_name(request: web.Request) -> str:
+    """The campaign of the address, by its own name once that is known."""
+    return request.get(_CAMPAIGN) or request.match_info["name"]
+
+
+def own_path(request: web.Request) -> str:
+    """The path of the request with the campaign's own name. What is done once for a path is done once for a
+    campaign, whichever of its names is asked for.
+    """
+    if (name := request.get(_CAMPAIGN)) is None:
+        return request.path
+    return request.path.replace(f"/campaigns/{request.match_info['name']}", f"/campaigns/{name}", 1)

@@ -10,6 +10,7 @@ from aiohttp import web
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from campaigns.life.start_time import StartsAtOnce
 from campaigns.planning.change import NameTaken
 from engine.api.service_error import ServiceError
 from engine.core.states import IllegalTransition
@@ -32,6 +33,7 @@ TYPE = "urn:drumbeat:problem:"  # then the code
 _OF_ERRORS: tuple[tuple[type[Exception], int, str], ...] = (
     (NotFound, 404, "not_found"),
     (IllegalTransition, 409, "illegal_transition"),
+    (StartsAtOnce, 409, "starts_at_once"),
     (UsageError, 422, "wrong_input"),
     (NameTaken, 422, "name_taken"),
     (ConfigurationError, 422, "wrong_configuration"),

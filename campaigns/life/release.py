@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from campaigns.life.control import CampaignChange, Seen, find_campaign, resume, resume_all, start
+from campaigns.life.control import (
+    Campaign,
+    CampaignChange,
+    Seen,
+    find_campaign,
+    is_future,
+    resume,
+    resume_all,
+    start,
+)
 from campaigns.life.template_check import checking
 from campaigns.life.token_check import check_token, waits_for_token
+from engine.core.states import CampaignState
 from engine.process.settings import Settings
-from engine.store.database import Pool
+from engine.store.database import Connection, Pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +27,12 @@ class Released:
 
     changes: list[CampaignChange]
     notes: list[str]
+
+
+async def would_start(connection: Connection, campaign: Campaign) -> bool:
+    """Tell whether a resume is its first start, and at once."""
+    is_unstarted = campaign.state is CampaignState.PAUSED and campaign.started_at is None
+    return is_unstarted and not await is_future(connection, campaign)
 
 
 async def start_checked(

@@ -216,8 +216,8 @@ class Planning:
         return campaign_id, counts
 
     async def _finish(self, campaign_id: int, counts: PlanCounts) -> None:
-        """Mark it as planned: a retry together with its links. TryLater, and nothing is left, if another retry
-        has one of its recipients by now.
+        """Mark it as planned, a retry together with its links. TryLater, and nothing is left, if another
+        retry has one of its recipients by now.
         """
         try:
             async with self.connection.transaction():

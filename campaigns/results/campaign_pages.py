@@ -149,6 +149,7 @@ async def whys_of(connection: Connection, campaigns: Sequence[Stored]) -> dict[i
             campaign.reason_code,
             [numbers[number] for number in campaign.phone_number_ids],
             stopped_by=stoppers.get(campaign.campaign_id),
+            start_at=campaign.start_at,
         )
         for campaign in campaigns
         if campaign.reason_code is not ReasonCode.NOBODY_SENDS

@@ -101,7 +101,15 @@ class CampaignStatus:
     @property
     def why(self) -> list[Why]:
         """What it waits for, or is slowed by, with who, where and until when."""
-        return explain(self.state, self.reason, self.reason_code, self.numbers, self.waits, self.stopped_by)
+        return explain(
+            self.state,
+            self.reason,
+            self.reason_code,
+            self.numbers,
+            self.waits,
+            self.stopped_by,
+            self.start_at,
+        )
 
     def failed_above(self, max_failed: str | None) -> bool:
         """See `exceeds_max_failed`."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -82,9 +82,12 @@ def explain(
     numbers: Sequence[NumberProgress],
     waits: Sequence[WaitingGroup] = (),
     stopped_by: Person | None = None,
+    start_at: datetime | None = None,
 ) -> list[Why]:
     """The reason of the state comes first. What has only the stored words is not among them."""
     found = list(_reason(reason, code, numbers, stopped_by))
+    if state is CampaignState.DRAFT and start_at is not None:
+        found.append(_of_draft(start_at, is_reason=not found and code is None))
     if state is CampaignState.RUNNING and code not in WAITS:
         found += [why for number in numbers for why in _of_number(number)]
         found += _of_waits(waits)
@@ -102,6 +105,12 @@ def _reason(
         yield _why("paused_by", is_reason=True, actor=stopped_by.actor, time=stopped_by.at)
     elif code is ReasonCode.CANCELLED_BY_HAND and stopped_by is not None:
         yield _why("cancelled_by", is_reason=True, actor=stopped_by.actor, time=stopped_by.at)
+
+
+def _of_draft(start_at: datetime, *, is_reason: bool) -> Why:
+    """A time does not start a draft."""
+    code = "draft_waits" if start_at > datetime.now(UTC) else "draft_is_late"
+    return _why(code, is_reason=is_reason, time=start_at)
 
 
 def _of_hours(words: str) -> Iterator[Why]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from aiohttp import web
@@ -15,9 +16,10 @@ from campaigns.console.api.shapes import (
     CampaignsQuery,
     RecipientQuery,
     RecipientsQuery,
+    ResumeQuery,
     TestSendRequest,
 )
-from campaigns.console.context import caller_of, console_of
+from campaigns.console.context import caller_of, campaign_name, console_of, set_campaign
 from campaigns.console.streams import stream_events
 from campaigns.life.approval import release_by_two
 from campaigns.life.control import Campaign, CampaignChange, approve, cancel, find_campaign, pause
@@ -45,8 +47,10 @@ async def list_campaigns(request: web.Request) -> web.Response:
 
 
 async def named_campaign(request: web.Request) -> Campaign:
-    """The campaign of the address; NotFound if there is none."""
-    return await find_campaign(console_of(request).pool, request.match_info["name"])
+    """The campaign of the address; NotFound if there is none. Its name is looked up once for a request."""
+    campaign = await find_campaign(console_of(request).pool, campaign_name(request))
+    set_campaign(request, campaign.name)
+    return campaign
 
 
 async def show_campaign(request: web.Request) -> web.Response:
@@ -81,13 +85,13 @@ async def list_recipients(request: web.Request) -> web.Response:
 async def preview(request: web.Request) -> web.Response:
     asked = query_of(request, RecipientQuery)
     chosen = await choose_recipient(
-        console_of(request).pool, request.match_info["name"], Choice(asked.row, asked.phone)
+        console_of(request).pool, campaign_name(request), Choice(asked.row, asked.phone)
     )
     return reply(preview_json(chosen))
 
 
 async def plan(request: web.Request) -> web.Response:
-    return reply(await stored_plan(console_of(request), request.match_info["name"]))
+    return reply(await stored_plan(console_of(request), campaign_name(request)))
 
 
 Steer = Callable[[web.Request], Awaitable[dict[str, Any]]]
@@ -98,18 +102,27 @@ async def start_named(request: web.Request) -> dict[str, Any]:
 
 
 async def resume_named(request: web.Request) -> dict[str, Any]:
-    return await _release(request, CampaignEvent.RESUME, resume_checked)
+    return await resume_at(request, now=query_of(request, ResumeQuery).now)
+
+
+async def resume_at(request: web.Request, *, now: bool) -> dict[str, Any]:
+    """StartsAtOnce, unless `now`, if the campaign waited for a start time that has passed."""
+    return await _release(request, CampaignEvent.RESUME, partial(resume_checked, now=now), now=now)
 
 
 async def _release(
-    request: web.Request, event: CampaignEvent, release: Callable[..., Awaitable[Released]]
+    request: web.Request,
+    event: CampaignEvent,
+    release: Callable[..., Awaitable[Released]],
+    *,
+    now: bool = False,
 ) -> dict[str, Any]:
     console, caller = console_of(request), caller_of(request)
-    asked = (console.pool, console.settings, request.match_info["name"])
+    asked = (console.pool, console.settings, campaign_name(request))
     if console.own.approval:
         is_person = caller.via is not Via.TOKEN
         released = await release_by_two(
-            *asked, event, actor=caller.name, person=caller.person, is_person=is_person
+            *asked, event, actor=caller.name, person=caller.person, is_person=is_person, now=now
         )
     else:
         released = await release(*asked, actor=caller.name)
@@ -130,7 +143,7 @@ async def approve_named(request: web.Request) -> dict[str, Any]:
 
 async def _steer(action: Callable[..., Awaitable[CampaignChange]], request: web.Request) -> dict[str, Any]:
     async with console_of(request).pool.acquire() as connection:
-        change = await action(connection, request.match_info["name"], actor=caller_of(request).name)
+        change = await action(connection, campaign_name(request), actor=caller_of(request).name)
     return change_json(change)
 
 
@@ -152,10 +165,10 @@ def change_json(change: CampaignChange, note: str = "") -> dict[str, Any]:
 async def test_send(request: web.Request) -> web.Response:
     """Each test is a campaign of one recipient, which the workers send."""
     asked, console = await body_of(request, TestSendRequest), console_of(request)
-    name = request.match_info["name"]
+    campaign = await named_campaign(request)
 
     async def work() -> dict[str, Any]:
-        chosen = await choose_recipient(console.pool, name, Choice(asked.row))
+        chosen = await choose_recipient(console.pool, campaign.name, Choice(asked.row))
         return asdict(
             await release_tests(
                 console.pool,

@@ -77,9 +77,11 @@ CAMPAIGN = "/campaigns/{name}"
 LIST = "/lists/{reference}"
 
 
-def _steering(word: str, summary: str, action: campaigns.Steer) -> Operation:
+def _steering(
+    word: str, summary: str, action: campaigns.Steer, query: type[BaseModel] = NoQuery
+) -> Operation:
     path, handler = f"{CAMPAIGN}/{word}", campaigns.replying(action)
-    return Operation("POST", path, SEND, summary, handler, shapes.Change)
+    return Operation("POST", path, SEND, summary, handler, shapes.Change, query)
 
 
 OPERATIONS = (
@@ -141,7 +143,7 @@ OPERATIONS = (
     ),
     _steering("start", "Hand it to the workers", campaigns.start_named),
     _steering("pause", "Stop sending", campaigns.pause_named),
-    _steering("resume", "Lift a pause", campaigns.resume_named),
+    _steering("resume", "Lift a pause", campaigns.resume_named, shapes.ResumeQuery),
     _steering("approve", "Approve its canary", campaigns.approve_named),
     _steering("cancel", "End it for good", campaigns.cancel_named),
     Operation(

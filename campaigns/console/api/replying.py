@@ -10,7 +10,7 @@ import orjson
 from aiohttp import web
 from pydantic import BaseModel
 
-from campaigns.console.context import caller_of, console_of
+from campaigns.console.context import caller_of, console_of, own_path
 from campaigns.console.jobs import Job, Work
 from campaigns.console.problems import Refused
 from campaigns.console.repeats import Repeats
@@ -61,14 +61,15 @@ async def once(
     if not key:
         return await work()
     repeats = Repeats(console_of(request).pool, caller_of(request).name, key)
-    asked = hashlib.sha256(f"{request.method} {request.path}\n".encode() + content).digest()
+    asked = hashlib.sha256(f"{request.method} {own_path(request)}\n".encode() + content).digest()
     return await repeats.once(asked, work)
 
 
 def reference_of(request: web.Request, content: bytes) -> str:
     """Names the job of a request. The same request again, while it is worked on, finds the same job."""
     key = request.headers.get(KEY_HEADER, "")
-    asked = f"{caller_of(request).name}\n{request.method} {request.path_qs}\n{key}\n".encode()
+    path = f"{own_path(request)}?{request.query_string}"
+    asked = f"{caller_of(request).name}\n{request.method} {path}\n{key}\n".encode()
     return hashlib.sha256(asked + content).hexdigest()[:32]
 
 

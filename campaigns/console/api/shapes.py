@@ -76,6 +76,10 @@ class LimitRequest(_Request):
     limit_per_s: Annotated[float | None, Field(gt=0, allow_inf_nan=False)]
 
 
+class ResumeQuery(_Request):
+    now: Annotated[bool, Field(description="Send at once if its start time has passed")] = False
+
+
 class TestSendRequest(_Request):
     """`region` null: national numbers are read as those of the campaign's list."""
 

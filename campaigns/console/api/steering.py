@@ -20,7 +20,7 @@ from campaigns.console.api.steering_shapes import (
     SettleRequest,
     SuppressMatching,
 )
-from campaigns.console.context import Console, caller_of, console_of
+from campaigns.console.context import Console, caller_of, campaign_name, console_of
 from campaigns.life.approval import APPROVED_STATES
 from campaigns.life.control import Campaign
 from campaigns.life.delete import DeletedCampaign, delete_campaign
@@ -60,10 +60,10 @@ async def _planned(
     costly: bool = True,
 ) -> web.Response:
     """Plan it beside the request. `plan`: `retry_named`, or one that takes the same."""
-    console, name, actor = console_of(request), request.match_info["name"], caller_of(request).name
+    console, campaign, actor = console_of(request), await named_campaign(request), caller_of(request).name
 
     async def work(progress: ProgressCallback) -> dict[str, Any]:
-        return planned_json(await plan(console, name, asked, actor, progress))
+        return planned_json(await plan(console, campaign.name, asked, actor, progress))
 
     return await worked(request, await request.read(), work, takes_key=takes_key, costly=costly)
 
@@ -138,6 +138,7 @@ async def edit_named(
         dry_run=asked.dry_run,
         open_uploads=uploads_with(console.settings),
         unchanged_in=APPROVED_STATES if console.own.approval else (),
+        now=asked.now,
     )
 
 
@@ -158,7 +159,7 @@ async def delete(request: web.Request) -> web.Response:
 
 
 async def delete_named(request: web.Request) -> DeletedCampaign:
-    console, name = console_of(request), request.match_info["name"]
+    console, name = console_of(request), campaign_name(request)
     return await delete_campaign(console.database_url, name, actor=caller_of(request).name)
 
 
@@ -173,7 +174,7 @@ async def settle(request: web.Request) -> web.Response:
 
 async def settle_named(request: web.Request, action: str | None) -> Settled:
     """Sends nothing: the workers send to those who are sent to again."""
-    console, name = console_of(request), request.match_info["name"]
+    console, name = console_of(request), campaign_name(request)
     return await settle_campaign(
         console.pool, name, action, console.settings.silence_s, actor=caller_of(request).name
     )

@@ -73,18 +73,23 @@ class RetryRequest(_Request):
 
 class EditRequest(_Request):
     """`changes`: options by the keys of a manifest, without those that name files or databases. `unset`: keys
-    to leave out. Of an uploaded list, the stored recipients are planned anew.
+    to leave out. Of an uploaded list, the stored recipients are planned anew. `now`: a scheduled campaign
+    whose new start has passed may send at once.
     """
 
     changes: dict[str, Any] = {}
     unset: list[str] = []
     dry_run: bool = False
+    now: bool = False
 
 
-class CloneRequest(EditRequest):
-    """`name`: of the new campaign."""
+class CloneRequest(_Request):
+    """`name`: of the new campaign. The rest as of an edit."""
 
     name: str
+    changes: dict[str, Any] = {}
+    unset: list[str] = []
+    dry_run: bool = False
 
 
 class SettleRequest(_Request):

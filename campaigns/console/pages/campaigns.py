@@ -10,13 +10,13 @@ from campaigns.console.api.campaigns import (
     cancel_named,
     named_campaign,
     pause_named,
-    resume_named,
+    resume_at,
     start_named,
 )
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.shapes import CampaignsQuery
 from campaigns.console.charts import rate_charts, segments
-from campaigns.console.context import Console, caller_of, console_of
+from campaigns.console.context import Console, caller_of, campaign_name, console_of
 from campaigns.console.language import Texts, texts_of
 from campaigns.console.live import SharedReadings
 from campaigns.console.pages.further import further
@@ -25,6 +25,7 @@ from campaigns.console.roles import Role, permits
 from campaigns.console.streams import stream_events
 from campaigns.life.approval import start_request
 from campaigns.life.control import Campaign, find_campaign, retries_of
+from campaigns.life.release import would_start
 from campaigns.results.audit_pages import campaign_audits
 from campaigns.results.campaign_pages import (
     accepted_messages,
@@ -38,7 +39,7 @@ from engine.errors import NotFound
 VIEWS: web.AppKey[SharedReadings[str]] = web.AppKey("views", SharedReadings)
 LISTS: web.AppKey[SharedReadings[str]] = web.AppKey("lists", SharedReadings)
 PAGE_ROWS = 25
-STEERING = {"start": start_named, "pause": pause_named, "resume": resume_named, "cancel": cancel_named}
+STEERING = {"start": start_named, "pause": pause_named, "cancel": cancel_named}
 EVENTS = (CampaignEvent.START, CampaignEvent.PAUSE, CampaignEvent.RESUME, CampaignEvent.CANCEL)
 CONFIRMED = (CampaignEvent.START, CampaignEvent.CANCEL)  # what cannot be undone is asked first
 
@@ -176,9 +177,23 @@ async def ask(request: web.Request) -> web.Response:
 
 
 async def act(request: web.Request) -> web.Response:
-    """Start, pause, resume or cancel, as the interface does."""
+    """Start, pause, resume or cancel, as the interface does. A resume that would start it asks on its start
+    page first.
+    """
+    if request.match_info["action"] == CampaignEvent.RESUME:
+        return await _resume(request)
     steer = STEERING.get(request.match_info["action"])
     if steer is None:
         raise NotFound("there is no such action")
     await steer(request)
-    return redirect(campaign_url(request.match_info["name"]))
+    return redirect(campaign_url(campaign_name(request)))
+
+
+async def _resume(request: web.Request) -> web.Response:
+    campaign = await named_campaign(request)
+    async with console_of(request).pool.acquire() as connection:
+        starts = await would_start(connection, campaign)
+    if starts:
+        return redirect(campaign_url(campaign.name, "launch"))
+    await resume_at(request, now=False)
+    return redirect(campaign_url(campaign.name))

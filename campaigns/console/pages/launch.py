@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from aiohttp import web
 
 from campaigns.account.numbers import list_numbers
-from campaigns.console.api.campaigns import named_campaign, start_named
+from campaigns.console.api.campaigns import named_campaign, resume_at, start_named
 from campaigns.console.api.pricing import stored_plan
-from campaigns.console.context import Console, console_of
+from campaigns.console.api.steering import edit_named
+from campaigns.console.api.steering_shapes import EditRequest
+from campaigns.console.context import Console, caller_of, console_of
+from campaigns.console.forms import field_of
 from campaigns.console.live import SharedReadings
 from campaigns.console.local_times import UTC
 from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
@@ -29,6 +33,7 @@ from engine.store.queries import queries
 PLANS: web.AppKey[SharedReadings[dict[str, Any]]] = web.AppKey("plans", SharedReadings)
 # A plan reads every recipient: 10 million take ten seconds. Nothing of it changes fast before the start.
 PLAN_PERIOD_S = 60.0
+UNSTARTED = (CampaignState.DRAFT, CampaignState.SCHEDULED, CampaignState.PAUSED)
 WAIT_S = 0.1  # a page does not wait longer for a plan
 SHOWN_OPTIONS = (
     "window",
@@ -55,7 +60,7 @@ class LaunchView:
     campaign: Campaign
     chosen: ChosenRecipient
     plan: dict[str, Any] | None
-    starts_at: Any
+    starts_at: datetime | None
     number_names: dict[str, str]
     tests: list[dict[str, Any]]
     needs_two: bool = False
@@ -90,11 +95,15 @@ def shared_plans(console: Console) -> SharedReadings[dict[str, Any]]:
 
 
 async def show_launch(request: web.Request) -> web.Response:
-    """Only a draft has something to start; of any other campaign its own page says how it is."""
+    """Only what never started has something to start; of any other campaign its own page says how it is."""
     campaign = await named_campaign(request)
-    if campaign.state is not CampaignState.DRAFT:
+    if not _is_unstarted(campaign):
         return redirect(campaign_url(campaign.name))
     return await _page(request, campaign)
+
+
+def _is_unstarted(campaign: Campaign) -> bool:
+    return campaign.state in UNSTARTED and campaign.started_at is None
 
 
 async def stream_launch(request: web.Request) -> web.StreamResponse:
@@ -108,28 +117,48 @@ async def stream_launch(request: web.Request) -> web.StreamResponse:
 
 
 async def launch(request: web.Request) -> web.Response:
-    """Start or schedule it. What forbids that is shown on the same page."""
+    """Start or schedule it, as the page said. What forbids that is shown on the same page. So is a start at
+    once if the page said a time that has passed since.
+    """
     campaign = await named_campaign(request)
+    if await field_of(request, "waits") and not await _starts_at(request, campaign):
+        return await _page(request, campaign)
     try:
-        await start_named(request)
+        await _begin(request, campaign)
     except DrumbeatError as error:
-        if campaign.state is not CampaignState.DRAFT:
+        if not _is_unstarted(campaign):
             raise
         return await _page(request, campaign, problem_of(error))
     return redirect(campaign_url(campaign.name))
 
 
+async def _begin(request: web.Request, campaign: Campaign) -> None:
+    """A scheduled campaign starts at once: its page says so, because it waits for its time by itself."""
+    if campaign.state is CampaignState.SCHEDULED:
+        asked = EditRequest(unset=["start_at"], now=True)
+        await edit_named(console_of(request), campaign.name, asked, caller_of(request).name)
+    elif campaign.state is CampaignState.PAUSED:
+        await resume_at(request, now=True)
+    else:
+        await start_named(request)
+
+
+async def _starts_at(request: web.Request, campaign: Campaign) -> datetime | None:
+    """When it starts if it is started here; None: at once."""
+    async with console_of(request).pool.acquire() as connection:
+        is_later = campaign.state is not CampaignState.SCHEDULED and await is_future(connection, campaign)
+    return campaign.start_at if is_later else None
+
+
 async def _page(request: web.Request, campaign: Campaign, problem: Problem | None = None) -> web.Response:
     pool, needs_two = console_of(request).pool, console_of(request).own.approval
     chosen = await choose_recipient(pool, campaign.name, Choice())
-    async with pool.acquire() as connection:
-        starts_at = campaign.start_at if await is_future(connection, campaign) else None
     numbers = await list_numbers(pool)
     view = LaunchView(
         campaign,
         chosen,
         await _plan(request, campaign),
-        starts_at,
+        await _starts_at(request, campaign),
         {each.phone_number_id: _called(each.verified_name, each.display_phone_number) for each in numbers},
         await tests_of(pool, campaign.name),
         needs_two,

@@ -53,7 +53,7 @@ async def ask_retry(request: web.Request) -> web.Response:
 
 async def plan_retry(request: web.Request) -> web.Response:
     """Plan it: its draft is looked at and started as any other."""
-    name = request.match_info["name"]
+    name = (await named_campaign(request)).name
     given = {field: await field_of(request, field) for field in RETRY_FIELDS}
 
     async def work(progress: ProgressCallback) -> str:
