@@ -10,7 +10,7 @@ from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.options import DryRun, Json, Quiet
 from campaigns.cli.planning_progress import GUESS, planning_shown
 from campaigns.cli.printing import print_json
-from campaigns.cli.status_text import audience_sum, quota_warning
+from campaigns.cli.status_text import audience_sum, how_to_start, quota_warning
 from campaigns.cli.task_runner import ready_database, run_loop, with_database
 from campaigns.command_text import command_text
 from campaigns.manifest.campaign import campaign_spec
@@ -22,6 +22,7 @@ from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.template_set import unmatched_text
 from campaigns.pluralise import pluralise
 from campaigns.preview.days import days_needed
+from campaigns.results.why import why_of_draft
 from campaigns.template_shares import share_lines
 from engine.core.states import CampaignState
 from engine.process.settings import load_settings
@@ -100,7 +101,12 @@ def _print(created: CreatedCampaign, days: int) -> None:
         typer.echo(line)
     if days > 1:
         typer.echo(quota_warning(days))
-    if not created.unchanged and not created.dry_run and created.state == CampaignState.DRAFT:
+    if created.dry_run or created.state != CampaignState.DRAFT:
+        return
+    if created.start_at is not None:
+        typer.echo(f"it {why_of_draft(created.start_at).words}")
+        typer.echo(how_to_start(created.name))
+    elif not created.unchanged:
         typer.echo(f"send it with: {command_text('campaign', 'run', created.name)}")
 
 

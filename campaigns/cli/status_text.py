@@ -23,6 +23,11 @@ def audience_sum(rows: int, recipients: int, rejected: int, duplicates: int) -> 
     )
 
 
+def how_to_start(name: str) -> str:
+    """How to hand a draft with a start time to the workers."""
+    return f"start it with: {command_text('campaign', 'start', name)}"
+
+
 def how_to_continue(name: str) -> str:
     """How to continue a running campaign that no process sends."""
     run = command_text("campaign", "run", name)
@@ -95,6 +100,8 @@ def _health_lines(status: CampaignStatus) -> Iterator[str]:
 def status_lines(status: CampaignStatus) -> Iterator[str]:
     """The lines of `campaign status`."""
     yield f"{status.name}: {status.state}{_in_brackets(status.reason_in_words)}"
+    if status.state is CampaignState.DRAFT and status.start_at is not None:
+        yield how_to_start(status.name)
     if status.nobody_sends:
         yield f"{NOBODY_SENDS}; {how_to_continue(status.name)}"
     yield f"recipients {status.recipients:,}: {counts_line(status)}"

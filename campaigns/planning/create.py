@@ -137,7 +137,8 @@ async def change_options(
         await require_later_start(connection, known, asked)
     if not dry_run:
         await change_row(connection, known, asked, actor=actor)
-    return existing_campaign(row, asked.changes, dry_run=dry_run)
+    changed = existing_campaign(row, asked.changes, dry_run=dry_run)
+    return replace(changed, start_at=asked.schedule.start_at)
 
 
 async def _same_audience(connection: Connection, identity: Identity, created: CreatedCampaign) -> list[str]:

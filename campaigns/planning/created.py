@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ class CreatedCampaign:
     changes: Sequence[Change] = ()
     same_people: Sequence[RecentCampaign] = ()
     heads: Sequence[Mapping[str, Any]] = ()
+    start_at: datetime | None = None
 
     def as_json(self) -> dict[str, Any]:
         """What the command line and the console both say."""
@@ -96,4 +98,5 @@ def existing_campaign(
         changes=changes,
         dry_run=dry_run and not unchanged,
         templates=shares_in(row["template"]),
+        start_at=row["start_at"],
     )

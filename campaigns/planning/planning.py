@@ -114,6 +114,7 @@ class Planning:
             unmatched=staged.unmatched,
             same_people=same_people,
             heads=heads,
+            start_at=self.guards.schedule.start_at,
         )
 
     async def _heads(self, *, has_choice: bool) -> list[dict[str, Any]]:

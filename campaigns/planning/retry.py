@@ -95,7 +95,9 @@ async def _known(
         return None
     counts = PlanCounts(row["audience_rows"], row["recipients"], row["rejected"], row["duplicates"], None)
     numbers = tuple(row["phone_number_ids"])
-    return CreatedCampaign(row["campaign_id"], new_name, row["state"], True, counts, None, {}, numbers)
+    return CreatedCampaign(
+        row["campaign_id"], new_name, row["state"], True, counts, None, {}, numbers, start_at=row["start_at"]
+    )
 
 
 def with_options_of(original: CampaignSpec, retry: CampaignSpec) -> CampaignSpec:

@@ -87,7 +87,7 @@ def explain(
     """The reason of the state comes first. What has only the stored words is not among them."""
     found = list(_reason(reason, code, numbers, stopped_by))
     if state is CampaignState.DRAFT and start_at is not None:
-        found.append(_of_draft(start_at, is_reason=not found and code is None))
+        found.append(why_of_draft(start_at, is_reason=code is None))
     if state is CampaignState.RUNNING and code not in WAITS:
         found += [why for number in numbers for why in _of_number(number)]
         found += _of_waits(waits)
@@ -107,8 +107,8 @@ def _reason(
         yield _why("cancelled_by", is_reason=True, actor=stopped_by.actor, time=stopped_by.at)
 
 
-def _of_draft(start_at: datetime, *, is_reason: bool) -> Why:
-    """A time does not start a draft."""
+def why_of_draft(start_at: datetime, *, is_reason: bool = True) -> Why:
+    """Return that a time does not start a draft, and what a start would do now."""
     code = "draft_waits" if start_at > datetime.now(UTC) else "draft_is_late"
     return _why(code, is_reason=is_reason, time=start_at)
 

@@ -20,7 +20,7 @@ SELECT pg_try_advisory_lock(hashtextextended('drumbeat.create:' || $1, 0));
 
 -- name: same_identity
 -- The campaign that already has this name or external id.
-SELECT campaign_id, name, external_id, content_hash, options, template, planned_at, state, phone_number_ids,
+SELECT campaign_id, name, external_id, content_hash, options, template, planned_at, state, phone_number_ids, start_at,
        audience_rows, rejected, duplicates, recipients
 FROM campaigns
 WHERE name = $1 OR external_id = $2
@@ -30,7 +30,7 @@ ORDER BY external_id IS NOT DISTINCT FROM $2 DESC;
 SELECT options, template FROM campaigns WHERE campaign_id = $1;
 
 -- name: planned_retry
-SELECT campaign_id, state, options, phone_number_ids, audience_rows, rejected, duplicates, recipients
+SELECT campaign_id, state, options, phone_number_ids, start_at, audience_rows, rejected, duplicates, recipients
 FROM campaigns WHERE name = $1 AND planned_at IS NOT NULL;
 
 -- name: same_audience
