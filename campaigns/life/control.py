@@ -242,7 +242,7 @@ async def resume_all(
     for row in await connection.fetch(queries("campaign_control")["paused"]):
         name = row["name"]
         if not row["started"]:
-            release = command_text("campaign", "resume", name)
+            release = command_text("campaign", "resume", name, *(["--now"] if row["is_late"] else []))
             moved.append(_stays_paused(name, f"it has never started; release it with `{release}`"))
             continue
         if row["reason_code"] in CANARY_PAUSES:

@@ -14,7 +14,7 @@ from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.stored import stored_options
 from engine.core.states import CampaignState
-from engine.sending.campaign_reader import CampaignReader
+from engine.sending.campaign_housekeeping import CampaignHousekeeping
 from engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.sending.planted import context_of
@@ -43,7 +43,7 @@ async def scheduled(ready: str, pool: Pool, asked: CampaignSpec) -> str:
 async def state_after_a_look(pool: Pool) -> str:
     """The state once a worker has looked for campaigns to start."""
     async with pool.acquire() as connection:
-        await CampaignReader(context_of(pool).campaign_cache, "product", None).refresh(connection)
+        await CampaignHousekeeping(context_of(pool), None).move_due(connection)
     return str(await pool.fetchval("SELECT state FROM campaigns WHERE name = 'spring'"))
 
 

@@ -57,7 +57,9 @@ SELECT EXISTS (SELECT FROM campaigns
                  AND ($1::bigint IS NULL OR campaign_id = $1));
 
 -- name: paused
-SELECT campaign_id, name, reason, reason_code, started_at IS NOT NULL AS started FROM campaigns
+SELECT campaign_id, name, reason, reason_code, started_at IS NOT NULL AS started,
+       coalesce(start_at <= now(), false) AS is_late
+FROM campaigns
 WHERE state = 'paused' AND planned_at IS NOT NULL ORDER BY campaign_id;
 
 -- name: set_order
