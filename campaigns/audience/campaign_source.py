@@ -55,7 +55,7 @@ async def spool_campaign(connection: Connection, source: CampaignResult, spool: 
     async for page in export_records(connection, campaign.campaign_id, wanted):
         left = await _not_retried(connection, page) if source.once else page
         spool.write_rows([_cells(record, columns) for record in left if record["phone"] > 0])
-    return {"campaign": source.name, "read_at": read_at}
+    return {"campaign": campaign.name, "read_at": read_at}
 
 
 async def _not_retried(connection: Connection, page: Sequence[Any]) -> Sequence[Any]:

@@ -101,3 +101,21 @@ async def test_the_rest_of_the_campaign_is_sent_after_an_upgrade(upgraded: str) 
             assert in_doubt.recipients == now["unknown"]
             stopped = "SELECT stopped AND epoch = 0 FROM numbers WHERE phone_number_id = $1"
             assert await connection.fetchval(stopped, FAST), "nobody sent with it"
+
+
+async def test_people_whom_two_retries_hold_are_upgraded(empty_database_url: str) -> None:
+    """Earlier versions could plan two retries at once. Each link stays, and the next retry leaves them out."""
+    connection = await connect(empty_database_url)
+    try:
+        for version in migrations():
+            if version.number == 19:
+                await connection.execute(
+                    "INSERT INTO retried_recipients VALUES (7, 1, 5, 1), (6, 1, 5, 1), (6, 2, 5, 2)"
+                )
+            await connection.execute(version.sql)
+        rows = await connection.fetch(
+            "SELECT range_id, seq, retry_no FROM retried_recipients ORDER BY range_id, seq"
+        )
+        assert [tuple(row) for row in rows] == [(6, 1, 1), (6, 2, 1), (7, 1, 2)]
+    finally:
+        await connection.close()

@@ -121,10 +121,11 @@ async def launch(request: web.Request) -> web.Response:
     once if the page said a time that has passed since.
     """
     campaign = await named_campaign(request)
-    if await field_of(request, "waits") and not await _starts_at(request, campaign):
+    waits = bool(await field_of(request, "waits"))
+    if waits and not await _starts_at(request, campaign):
         return await _page(request, campaign)
     try:
-        await _begin(request, campaign)
+        await _begin(request, campaign, now=not waits)
     except DrumbeatError as error:
         if not _is_unstarted(campaign):
             raise
@@ -132,13 +133,13 @@ async def launch(request: web.Request) -> web.Response:
     return redirect(campaign_url(campaign.name))
 
 
-async def _begin(request: web.Request, campaign: Campaign) -> None:
+async def _begin(request: web.Request, campaign: Campaign, *, now: bool) -> None:
     """A scheduled campaign starts at once: its page says so, because it waits for its time by itself."""
     if campaign.state is CampaignState.SCHEDULED:
-        asked = EditRequest(unset=["start_at"], now=True)
+        asked = EditRequest(unset=["start_at"], now=now)
         await edit_named(console_of(request), campaign.name, asked, caller_of(request).name)
     elif campaign.state is CampaignState.PAUSED:
-        await resume_at(request, now=True)
+        await resume_at(request, now=now)
     else:
         await start_named(request)
 
