@@ -27,11 +27,11 @@ NEW_DATABASE = (
     "a new database does not know what was already sent, nor who opted out: the same campaign would go to "
     "everybody again. First let the version that made this database finish each campaign, or end it with "
     "`drumbeat campaign cancel NAME`. With that version, store who was sent to, "
-    "`drumbeat campaign export NAME --state accepted --state sent --state delivered --state read --state unknown --output sent.csv`, and "
-    "`drumbeat suppress list > suppressed.csv`. Then create an empty database with `createdb`, name it in "
-    "DRUMBEAT_DATABASE_URL (for the embedded Postgres: name a new directory in DRUMBEAT_HOME), and run "
-    "`drumbeat db migrate` and `drumbeat suppress import suppressed.csv`. Create what is left of a campaign "
-    "with `--exclude sent.csv`"
+    "`drumbeat campaign export NAME --state accepted --state sent --state delivered --state read "
+    "--state unknown --output sent.csv`, and `drumbeat suppress list > suppressed.csv`. Then create an empty "
+    "database with `createdb`, name it in DRUMBEAT_DATABASE_URL (for the embedded Postgres: name a new "
+    "directory in DRUMBEAT_HOME), and run `drumbeat db migrate` and "
+    "`drumbeat suppress import suppressed.csv`. Create what is left of a campaign with `--exclude sent.csv`"
 )
 _INSTALLATION_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 

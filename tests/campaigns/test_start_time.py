@@ -82,8 +82,9 @@ async def test_an_apply_that_starts_it_is_refused_unless_it_says_so(
 
 async def test_a_later_start_and_other_options_are_saved_as_before(scheduled: str, pool: Pool) -> None:
     await edit(scheduled, pool, start_at=(NOW + timedelta(days=2)).isoformat())
-    await pool.execute("UPDATE campaigns SET start_at = now() - interval '1 second'")
-    await edit(scheduled, pool, max_failed="5%")  # it is due already
+    assert await state_after_a_look(pool) == "scheduled"
+    await edit(scheduled, pool, start_at=PAST, now=True)
+    await edit(scheduled, pool, max_failed="5%")  # it is due already, and this does not start it
     assert await state_after_a_look(pool) == "running"
 
 
