@@ -60,12 +60,16 @@ REASONS = {
     "duplicate": "an earlier line has the same phone, and is kept",
     "excluded": "the phone is in what --exclude names",
 }
+# Codes of people whom another message reaches. The value of such a row is the phone as it was read.
+KNOWN_PHONES = frozenset({"duplicate", "excluded"})
 _HEADER_LINE = ",".join(HEADER)
 
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A rejected row. `line`: where it starts, from 1; `column` is empty if the whole row is wrong."""
+    """A rejected row. `line`: where it starts, from 1; `column` is empty if the whole row is wrong. `value`: the
+    cell or the row as it was written; of KNOWN_PHONES the phone.
+    """
 
     line: int
     code: str
@@ -147,7 +151,8 @@ class RejectFile:
         rows = []
         for reject in rejects:
             self.counts[reject.code] += 1
-            column, value = spreadsheet_safe(reject.column), spreadsheet_safe(reject.value)
+            value = reject.value if reject.code in KNOWN_PHONES else spreadsheet_safe(reject.value)
+            column = spreadsheet_safe(reject.column)
             rows.append((reject.line, reject.code, column, reject.reason, value))
         if rows:
             self._write(rows)
