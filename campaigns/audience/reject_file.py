@@ -19,7 +19,7 @@ from typing import TextIO
 
 from campaigns.audience.formats import stem
 from campaigns.audience.spreadsheet import safe_cell
-from campaigns.output_file import output_file, require_other_file
+from campaigns.output_file import is_stream, output_file, require_other_file
 from engine.errors import ConfigurationError
 
 HEADER = ("line", "code", "column", "reason", "value")
@@ -89,9 +89,9 @@ def default_rejects_path(audience: Path, kind: str = "rejects") -> Path:
     be written.
     """
     beside = audience.absolute().parent
-    is_stream = output_file(audience).is_direct or beside.is_relative_to("/dev")  # /dev/stdin may be a file
+    is_open = is_stream(audience) or beside.is_relative_to("/dev")  # /dev/stdin may be a file
     is_writable = os.access(beside, os.W_OK | os.X_OK)
-    directory = beside if is_writable and not is_stream else Path.cwd()
+    directory = beside if is_writable and not is_open else Path.cwd()
     return directory / f"{stem(audience)}.{kind}.csv"
 
 
