@@ -71,11 +71,9 @@ def drop_abandoned(path: Path) -> None:
 
 
 def _drop_if_abandoned(draft: Path) -> None:
-    # Without waiting: what has such a name may be a pipe.
-    with (
-        suppress(OSError),
-        open(os.open(draft, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file,
-    ):
+    # What has such a name may be a pipe, on which a reader would wait.
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    with suppress(OSError), os.fdopen(os.open(draft, flags), "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if time.time() - os.fstat(file.fileno()).st_mtime > ABANDONED_S:
             draft.unlink()

@@ -67,8 +67,8 @@ _HEADER_LINE = ",".join(HEADER)
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A rejected row. `line`: where it starts, from 1; `column` is empty if the whole row is wrong. `value`: the
-    cell or the row as it was written; of KNOWN_PHONES the phone.
+    """A rejected row. `line`: where it starts, from 1; `column` is empty if the whole row is wrong. `value`:
+    the cell or the row as it was written; of a code of KNOWN_PHONES the phone.
     """
 
     line: int

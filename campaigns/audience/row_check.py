@@ -223,7 +223,7 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
 
 
 def _stored(phones: Iterable[str]) -> list[int | str]:
-    """Return stored phones as they are. To read one again, by the rules of any country, may make it another's."""
+    """Return stored phones as they are: to read one again by the rules of a country may make it another's."""
     return list(map(int, phones))
 
 

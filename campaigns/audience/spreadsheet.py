@@ -2,9 +2,9 @@
 
 Law: `as_written(safe_cell(text)) == text`, for every text.
 
-A spreadsheet splits a line at the separator of its own country, whatever the file has, and a quote inside a
-line holds nothing together: for a German one, `;=1` in a cell ends that cell and begins a formula. So whatever
-follows a separator counts as a cell.
+A spreadsheet splits a line at the separator of its own country, whatever the file has, and a quote inside
+a line holds nothing together: for a German one, `;=1` in a cell ends that cell and begins a formula. So
+whatever follows a separator counts as a cell.
 """
 
 import re
@@ -13,8 +13,8 @@ from collections.abc import Sequence
 # Characters that start a formula, or that spreadsheets strip before they look for one.
 _START = r"[ '\"]*[=+\-@\t\r\n＝＋－＠]"
 _SEPARATOR = r"[,;|\t\r\n]"
-# Where a mark is put, and where one was put: at the beginning of the text and after each separator. Quotes and
-# marks that are there already count as part of a formula, so that a new mark can be told from them.
+# Where a mark is put, and where one was put: at the beginning of the text and after each separator. Quotes
+# and marks that are there already count as part of a formula, so that a new mark can be told from them.
 _MARKED = re.compile(rf"(^|{_SEPARATOR})(?={_START})")
 _MARK = re.compile(rf"(^|{_SEPARATOR})'(?={_START})")
 # No formula but a number, in the one form in which Drumbeat writes phones.
@@ -48,9 +48,7 @@ def safe_cell(text: str) -> str:
 
 
 def as_written(cell: str) -> str:
-    """Return the text that `safe_cell` made this cell from. A phone in the form of `is_phone` may be marked or
-    not; it is the same text.
-    """
+    """Return the text that `safe_cell` made this cell from, and of a phone that has no mark the phone."""
     return _MARK.sub(r"\1", cell)
 
 

@@ -36,8 +36,8 @@ AUDIENCE_KEYS = frozenset(
         "sheet",
     }
 )
-# Keys that say how a file is read: that of the audience, and those of `exclude`. The people of a campaign were
-# read before.
+# Keys that say how a file is read: that of the audience, and those of `exclude`. The people of a campaign
+# were read before.
 READING_KEYS = frozenset({"phone_column", "map", "default", "region", "as_mobile", "format", "sheet"})
 _DEFAULTS = {"phone_column": "phone"}
 GROUPS = (AUDIENCE_KEYS, frozenset({"header_media_id", "header_link", "header_filename"}))

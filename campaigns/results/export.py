@@ -93,9 +93,10 @@ async def export_values(
 ) -> AsyncIterator[list[list[Any]]]:
     """Pages of rows, in the order of the audience file, with a value for each column.
 
-    `phone` has a plus, so that whoever reads it needs no country. `code` is the service's error code of a failed recipient, `reason` what the code
-    means, `detail` the text of the service. Each page is read alone, so that a long export holds no snapshot:
-    a recipient that changes meanwhile has its state at the moment of reading.
+    `phone` has a plus, so that whoever reads it needs no country. `code` is the service's error code of a
+    failed recipient, `reason` what the code means, `detail` the text of the service. Each page is read alone,
+    so that a long export holds no snapshot: a recipient that changes meanwhile has its state at the moment of
+    reading.
     """
     options = (await _frozen(pool, campaign_id))["options"]
     async for page in matching_records(pool, campaign_id, wanted):
