@@ -198,7 +198,7 @@ async def test_an_export_has_each_value_below_its_heading_and_no_path_of_this_ma
         ((row,),) = [page async for page in export_rows(pool, campaign_id)]
         return dict(zip(columns[len(COLUMNS) :], row[len(COLUMNS) :], strict=True))
 
-    assert await exported() == {heading: shown, "name": "Ana", "code": "C0"}
+    assert await exported() == {heading: shown, "name": "Ana", "variable_3": "C0"}, "code is taken"
     await pool.execute("UPDATE campaigns SET options = options - 'variables'")  # as earlier versions had it
     assert await exported() == {heading: shown, "name:name": "Ana", "button-0:code": "C0"}
 
