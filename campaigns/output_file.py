@@ -1,4 +1,8 @@
-"""Output files: a file appears complete or not at all, and never replaces the file it is made from."""
+"""Output files: a file appears complete or not at all, and never replaces the file it is made from.
+
+Law: no link is followed. Another user of this machine may have put it there, to have a file of yours replaced
+or to get phone numbers.
+"""
 
 import fcntl
 import os
@@ -10,11 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.errors import UsageError
+from engine.errors import ConfigurationError, UsageError
 
 ABANDONED_S = 60.0  # a draft without a lock is younger: it was just created, or is about to be published
 # Streams that are open already. Others may write to them, so they are never replaced.
-STREAMS = ("/dev/fd", "/dev/stdout", "/dev/stderr", "/proc")
+_STREAM = re.compile(r"/dev/(fd/[0-9]+|stdin|stdout|stderr)|/proc/(self|[0-9]+)/fd/[0-9]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,8 @@ class OutputFile:
         Waits for the reader of a named pipe, as a shell does.
         """
         if self.is_direct:
-            return os.open(self.draft, os.O_WRONLY | os.O_APPEND)
+            follow = 0 if is_stream(self.path) else os.O_NOFOLLOW
+            return os.open(self.draft, os.O_WRONLY | os.O_APPEND | follow)
         drop_abandoned(self.path)
         descriptor = os.open(self.draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with suppress(OSError):  # a file system without locks: then nobody drops drafts either
@@ -66,20 +71,34 @@ def drop_abandoned(path: Path) -> None:
 
 
 def _drop_if_abandoned(draft: Path) -> None:
-    with suppress(OSError), draft.open("rb") as file:
+    # What has such a name may be a pipe, on which a reader would wait.
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    with suppress(OSError), os.fdopen(os.open(draft, flags), "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if time.time() - draft.stat().st_mtime > ABANDONED_S:
+        if time.time() - os.fstat(file.fileno()).st_mtime > ABANDONED_S:
             draft.unlink()
 
 
 def output_file(path: Path) -> OutputFile:
-    """The file for this path. Devices and pipes are written to directly, and links are followed: a rename
-    would replace them.
+    """Return the file for this path. Devices and pipes are written to directly: a rename would replace them.
+    ConfigurationError for a link.
     """
-    if _is_no_file(path) or str(path.absolute()).startswith(STREAMS):
+    if is_stream(path):
         return OutputFile(path, path)
-    followed = Path(os.path.realpath(path))
-    return OutputFile(followed, followed.with_name(f".{followed.name}.{secrets.token_hex(4)}"))
+    if path.is_symlink():
+        raise ConfigurationError(
+            "the file to write is a link, and links are not followed",
+            where=str(path),
+            remedy=f"name the file itself: {os.path.realpath(path)}",
+        )
+    if _is_no_file(path):
+        return OutputFile(path, path)
+    return OutputFile(path, path.with_name(f".{path.name}.{secrets.token_hex(4)}"))
+
+
+def is_stream(path: Path) -> bool:
+    """Return whether the path names a stream that is open already, such as /dev/stdout, which is a link."""
+    return _STREAM.fullmatch(str(path.absolute())) is not None
 
 
 def require_other_file(path: Path, source: Path, option: str) -> None:
@@ -98,7 +117,7 @@ def require_other_file(path: Path, source: Path, option: str) -> None:
 
 def _is_no_file(path: Path) -> bool:
     try:
-        mode = path.stat().st_mode
+        mode = path.lstat().st_mode
     except OSError:
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))

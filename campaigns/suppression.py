@@ -15,6 +15,7 @@ from campaigns.audience.row_check import RowRules, row_check
 from campaigns.audience.spreadsheet import safe_cell
 from campaigns.life.actor import actor as this_user
 from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
+from campaigns.results.export import phone_text
 from engine.core.phone_aliases import canonical_phone, phone_aliases
 from engine.errors import UsageError
 from engine.store.database import Connection, Pool
@@ -116,9 +117,9 @@ async def list_suppressions(database: Connection | Pool) -> AsyncIterator[Suppre
 
 
 def export_cells(entry: Suppression) -> tuple[object, ...]:
-    """A row of the list as CSV; the header is EXPORT_HEADER. A spreadsheet runs no formula of it."""
+    """Return a row of the list as CSV; the header is EXPORT_HEADER. A spreadsheet runs no formula of it."""
     added_at = entry.added_at.isoformat(timespec="seconds")
-    return entry.phone, safe_cell(entry.reason), added_at, entry.source
+    return phone_text(entry.phone), safe_cell(entry.reason), added_at, entry.source
 
 
 async def import_suppressions(

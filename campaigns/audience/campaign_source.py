@@ -12,13 +12,13 @@ from campaigns.audience.spool import Spool
 from campaigns.audience.spreadsheet import is_variable_column, safe_cell, variable_column
 from campaigns.life.control import find_campaign, require_planned
 from campaigns.results.export import ExportFilter, export_records, require_kept
+from campaigns.stored_variables import variables_of
 from engine.core.campaign_template import CampaignTemplate, frozen_templates
 from engine.core.states import RecipientState
 from engine.store.database import Connection
 from engine.store.queries import queries
 
 FORM = "campaign"
-VARIABLES = "variables"  # key of the stored options: the column or `=text` of each variable
 PHONE = "phone"
 CellOf: TypeAlias = Callable[[Any], str]
 
@@ -37,8 +37,8 @@ class CampaignResult:
 
 
 async def spool_campaign(connection: Connection, source: CampaignResult, spool: Spool) -> dict[str, str]:
-    """Write the recipients to the spool, with the columns of their campaign: `phone`, one for each variable,
-    and that of `--language-column`. Return what is noted with the new campaign.
+    """Write the recipients to the spool: the stored phone, then the columns of their campaign, one for each
+    variable and that of `--language-column`. Return what is noted with the new campaign.
     """
     campaign = await find_campaign(connection, source.name)
     require_planned(campaign)
@@ -47,7 +47,7 @@ async def spool_campaign(connection: Connection, source: CampaignResult, spool: 
     frozen = await connection.fetchrow(queries("plan")["frozen_campaign"], campaign.campaign_id)
     assert frozen is not None, "a campaign's row is never deleted once it is planned"
     columns = _columns(frozen["options"], frozen_templates(frozen["template"]))
-    spool.form, spool.header = FORM, list(columns)
+    spool.form, spool.header = FORM, ["" if PHONE in columns else PHONE, *columns]
     wanted = ExportFilter(
         states=frozenset() if source.state is None else {source.state},
         codes=source.codes,
@@ -67,11 +67,14 @@ async def _not_retried(connection: Connection, page: Sequence[Any]) -> Sequence[
 
 
 def _columns(options: Mapping[str, Any], templates: Sequence[CampaignTemplate]) -> dict[str, CellOf]:
-    """Each column, and its cell of a record. The phone stands under both names that it may have."""
-    columns: dict[str, CellOf] = {PHONE: _phone, options["--phone-column"]: _phone}
-    params = options.get(VARIABLES, options["--param"])  # earlier versions stored only --param
-    for at, param in enumerate(params):
+    """Return each column after the stored phone, and its cell of a record. The phone also stands under the
+    name that it had in the audience, unless a variable has that name: then the cell is what was sent.
+    """
+    columns: dict[str, CellOf] = {}
+    for at, param in enumerate(variables_of(options)):
         columns.setdefault(variable_column(at + 1) if is_literal(param) else param, partial(_variable, at))
+    if (phone_column := options["--phone-column"]) != PHONE and phone_column not in columns:
+        columns = {phone_column: _phone, **columns}
     if (column := options.get("--language-column")) is not None:
         columns.setdefault(column, lambda record: templates[record["template_index"]].language)
     return columns
@@ -86,8 +89,8 @@ def _variable(at: int, record: Any) -> str:
 
 
 def _cells(record: Any, columns: Mapping[str, CellOf]) -> Sequence[str]:
-    cells = [cell_of(record) for cell_of in columns.values()]
-    return [
-        safe_cell(cell) if is_variable_column(name) else cell
-        for name, cell in zip(columns, cells, strict=True)
+    cells = [
+        safe_cell(cell_of(record)) if is_variable_column(name) else cell_of(record)
+        for name, cell_of in columns.items()
     ]
+    return [_phone(record), *cells]

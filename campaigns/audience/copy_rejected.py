@@ -12,12 +12,11 @@ from typing import NamedTuple, TextIO
 
 from campaigns.audience.opening import AS_IT_IS, ReadOptions, open_table
 from campaigns.audience.reader import Row, RowBatch
-from campaigns.audience.reject_file import HEADER, spreadsheet_safe
+from campaigns.audience.reject_file import HEADER, KNOWN_PHONES, spreadsheet_safe
 from campaigns.audience.spreadsheet import as_written
 from engine.errors import ConfigurationError
 
 LISTED_MAX = 1_000_000  # the list is held in memory; nobody corrects more rows by hand
-LEFT_OUT = frozenset({"duplicate", "excluded"})  # codes of people whom another message reaches
 
 
 class ListedReject(NamedTuple):
@@ -65,7 +64,7 @@ def _read_list(listed: Path) -> dict[int, ListedReject]:
             )
         for batch in reader.batches():
             for line, code, column, _, value in batch.rows:
-                if code not in LEFT_OUT and line.isdecimal():
+                if code not in KNOWN_PHONES and line.isdecimal():
                     refused[int(line)] = ListedReject(column, value)
             if len(refused) > LISTED_MAX:
                 raise ConfigurationError(f"the list has more than {LISTED_MAX:,} rows", where=str(listed))

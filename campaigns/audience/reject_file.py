@@ -19,7 +19,7 @@ from typing import TextIO
 
 from campaigns.audience.formats import stem
 from campaigns.audience.spreadsheet import safe_cell
-from campaigns.output_file import output_file, require_other_file
+from campaigns.output_file import is_stream, output_file, require_other_file
 from engine.errors import ConfigurationError
 
 HEADER = ("line", "code", "column", "reason", "value")
@@ -60,12 +60,16 @@ REASONS = {
     "duplicate": "an earlier line has the same phone, and is kept",
     "excluded": "the phone is in what --exclude names",
 }
+# Codes of people whom another message reaches. The value of such a row is the phone as it was read.
+KNOWN_PHONES = frozenset({"duplicate", "excluded"})
 _HEADER_LINE = ",".join(HEADER)
 
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A rejected row. `line`: where it starts, from 1; `column` is empty if the whole row is wrong."""
+    """A rejected row. `line`: where it starts, from 1; `column` is empty if the whole row is wrong. `value`:
+    the cell or the row as it was written; of a code of KNOWN_PHONES the phone.
+    """
 
     line: int
     code: str
@@ -85,9 +89,9 @@ def default_rejects_path(audience: Path, kind: str = "rejects") -> Path:
     be written.
     """
     beside = audience.absolute().parent
-    is_stream = output_file(audience).is_direct or beside.is_relative_to("/dev")  # /dev/stdin may be a file
+    is_open = is_stream(audience) or beside.is_relative_to("/dev")  # /dev/stdin may be a file
     is_writable = os.access(beside, os.W_OK | os.X_OK)
-    directory = beside if is_writable and not is_stream else Path.cwd()
+    directory = beside if is_writable and not is_open else Path.cwd()
     return directory / f"{stem(audience)}.{kind}.csv"
 
 
@@ -147,7 +151,8 @@ class RejectFile:
         rows = []
         for reject in rejects:
             self.counts[reject.code] += 1
-            column, value = spreadsheet_safe(reject.column), spreadsheet_safe(reject.value)
+            value = reject.value if reject.code in KNOWN_PHONES else spreadsheet_safe(reject.value)
+            column = spreadsheet_safe(reject.column)
             rows.append((reject.line, reject.code, column, reject.reason, value))
         if rows:
             self._write(rows)

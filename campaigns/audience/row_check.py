@@ -15,7 +15,7 @@ from campaigns.audience.header_media import HeaderMedia, HeaderMediaCheck
 from campaigns.audience.phone import Normaliser
 from campaigns.audience.reader import AudienceTable, Row, RowBatch, is_blank
 from campaigns.audience.reject_file import Reject
-from campaigns.audience.spreadsheet import as_written, is_export, is_variable_column
+from campaigns.audience.spreadsheet import as_written, is_export, is_variable_column, safe_cell
 from campaigns.audience.template_choice import TemplateChoice, TemplateChooser
 from engine.core.message import VARIABLE_CHARACTERS_MAX, check_variable
 from engine.errors import UsageError
@@ -56,7 +56,8 @@ class RowRules:
     national numbers. `mapped`: another name for a column → its name in the audience. `defaults`: a column →
     the text for its empty cells. Columns are given by either name. `as_mobile`: see `mobile_forms`. `choice`:
     which of several templates a row gets. `media`: the first of `params` is the media of the header.
-    `corrections`: rows that stand in for those of the audience.
+    `corrections`: rows that stand in for those of the audience. `is_stored`: the rows are recipients of a
+    campaign, and the first column has their phones as they are stored.
     """
 
     phone_column: str = "phone"
@@ -68,6 +69,7 @@ class RowRules:
     media: HeaderMedia | None = None
     choice: TemplateChoice | None = None
     corrections: Corrections = field(default_factory=dict)
+    is_stored: bool = False
 
     @property
     def literals(self) -> list[str]:
@@ -191,18 +193,21 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
         column_index(header, name, where=where)
 
     def index_of(name: str, otherwise: str = "") -> int:
-        return column_index(header, rules.mapped.get(name, name), where=where, otherwise=otherwise)
+        wanted = rules.mapped.get(name, name)
+        if is_export(header) and safe_cell(wanted) in header:
+            wanted = safe_cell(wanted)
+        return column_index(header, wanted, where=where, otherwise=otherwise)
 
     picks = tuple(param[1:] if is_literal(param) else index_of(param) for param in rules.params)
     columns = [pick for pick in dict.fromkeys(picks) if isinstance(pick, int)]
-    phone_index = index_of(rules.phone_column, _NAME_THE_PHONES)
+    phone_index = 0 if rules.is_stored else index_of(rules.phone_column, _NAME_THE_PHONES)
     defaults = tuple((index_of(column), text) for column, text in rules.defaults.items())
     if phone_index in dict(defaults):
         raise UsageError("--default cannot be for the phones", remedy="name another column")
     return RowCheck(
-        normalise_all=Normaliser(rules.region, rules.as_mobile).normalise_all,
+        normalise_all=_stored if rules.is_stored else Normaliser(rules.region, rules.as_mobile).normalise_all,
         phone_index=phone_index,
-        phone_column=header[phone_index],
+        phone_column=rules.phone_column if rules.is_stored else header[phone_index],
         variable_columns=tuple((index, header[index]) for index in columns),
         picks=picks,
         exported=tuple(
@@ -215,6 +220,11 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
         chooser=None if rules.choice is None else _chooser(rules.choice, index_of),
         corrections=rules.corrections,
     )
+
+
+def _stored(phones: Iterable[str]) -> list[int | str]:
+    """Return stored phones as they are: to read one again by the rules of a country may make it another's."""
+    return list(map(int, phones))
 
 
 def _chooser(choice: TemplateChoice, index_of: Callable[[str], int]) -> TemplateChooser:

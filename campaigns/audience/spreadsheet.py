@@ -1,13 +1,24 @@
 """Makes texts safe for spreadsheets, which run cells that look like a formula, and restores them.
 
 Law: `as_written(safe_cell(text)) == text`, for every text.
+
+A spreadsheet splits a line at the separator of its own country, whatever the file has, and a quote inside
+a line holds nothing together: for a German one, `;=1` in a cell ends that cell and begins a formula. So
+whatever follows a separator counts as a cell.
 """
 
 import re
 from collections.abc import Sequence
 
 # Characters that start a formula, or that spreadsheets strip before they look for one.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_START = r"[ '\"]*[=+\-@\t\r\n＝＋－＠]"
+_SEPARATOR = r"[,;|\t\r\n]"
+# Where a mark is put, and where one was put: at the beginning of the text and after each separator. Quotes
+# and marks that are there already count as part of a formula, so that a new mark can be told from them.
+_MARKED = re.compile(rf"(^|{_SEPARATOR})(?={_START})")
+_MARK = re.compile(rf"(^|{_SEPARATOR})'(?={_START})")
+# No formula but a number, in the one form in which Drumbeat writes phones.
+_PHONE = re.compile(r"\+[1-9][0-9]{5,14}", re.ASCII)
 # The columns of `campaign export`, before those of the variables.
 EXPORT_COLUMNS = (
     "phone", "state", "code", "reason", "line", "wamid", "phone_number_id",
@@ -32,17 +43,15 @@ def is_export(header: Sequence[str]) -> bool:
 
 
 def safe_cell(text: str) -> str:
-    """The text, with an apostrophe in front if a spreadsheet would run it."""
-    return f"'{text}" if _is_marked(text) else text
+    """Return the text with an apostrophe before each part of it that a spreadsheet would run."""
+    return _MARKED.sub(r"\1'", text)
 
 
 def as_written(cell: str) -> str:
-    """The text that `safe_cell` made this cell from."""
-    return cell[1:] if cell.startswith("'") and _is_marked(cell) else cell
+    """Return the text that `safe_cell` made this cell from, and of a phone that has no mark the phone."""
+    return _MARK.sub(r"\1", cell)
 
 
-def _is_marked(text: str) -> bool:
-    """Whether `safe_cell` marks the text. Leading apostrophes count as part of a formula, so that the mark
-    can be told from them.
-    """
-    return text.lstrip(" '").startswith(_FORMULA_STARTS)
+def is_phone(text: str) -> bool:
+    """Return whether the text is a phone as Drumbeat writes it: a plus and digits. It needs no mark."""
+    return _PHONE.fullmatch(text) is not None

@@ -256,7 +256,9 @@ def _directory(target: Path) -> Iterator[Path]:
 def _write(path: Path, content: bytes) -> None:
     part = path.with_name(f".{path.name}.part")
     try:
-        part.write_bytes(content)
+        part.unlink(missing_ok=True)  # of a bench that was killed
+        with part.open("xb") as file:  # follows no link
+            file.write(content)
         part.replace(path)
     except OSError as error:
         raise ConfigurationError(

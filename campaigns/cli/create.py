@@ -15,6 +15,7 @@ from campaigns.cli.task_runner import ready_database, run_loop, with_database
 from campaigns.command_text import command_text
 from campaigns.manifest.campaign import campaign_spec
 from campaigns.manifest.command import takes_options
+from campaigns.manifest.values import by_key, require_a_file
 from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.header_uploads import uploads_with
@@ -40,6 +41,7 @@ def create(
     If you repeat the same command, nothing changes. If the name exists with another file or other options,
     the command refuses.
     """
+    require_a_file(by_key(campaign_spec, options))
     create_and_show(campaign_spec(**options), dry_run=dry_run, json=json, quiet=quiet)
 
 

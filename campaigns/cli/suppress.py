@@ -16,6 +16,7 @@ from campaigns.cli.task_runner import with_connection
 from campaigns.life.actor import actor
 from campaigns.manifest.common_options import PhoneColumn, Region, rejects_option
 from campaigns.pluralise import pluralise
+from campaigns.results.export import phone_text
 from campaigns.suppression import (
     ADDED_BY_HAND,
     EXPORT_HEADER,
@@ -73,7 +74,7 @@ def list_all(json: Json = False) -> None:
             writer.writerow(EXPORT_HEADER)
         async for entry in list_suppressions(connection):
             if json:
-                print_json(asdict(entry))
+                print_json({**asdict(entry), "phone": phone_text(entry.phone)})
             else:
                 writer.writerow(export_cells(entry))
 

@@ -89,7 +89,7 @@ async def _ledger(session: aiohttp.ClientSession, service_url: str) -> Counter[s
 async def _states(pool: Pool, campaign_id: int) -> dict[str, RecipientState]:
     states: dict[str, RecipientState] = {}
     async for page in export_rows(pool, campaign_id):
-        states.update((row[_PHONE], RecipientState(row[_STATE])) for row in page)
+        states.update((row[_PHONE].removeprefix("+"), RecipientState(row[_STATE])) for row in page)
     return states
 
 

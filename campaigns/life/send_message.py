@@ -34,7 +34,7 @@ _ACCEPTED = (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVE
 
 @dataclass(frozen=True, slots=True)
 class SentToOne:
-    """What happened to the message, in the words of `campaign export`."""
+    """The message and what happened to it, in the words of `campaign export`. `phone`: digits of E.164."""
 
     name: str
     phone: str
@@ -100,4 +100,4 @@ async def run_message(
     pages = [page async for page in export_rows(pool, campaign.campaign_id)]
     cells = dict(zip(COLUMNS, pages[0][0], strict=False))
     wanted = {key: cells[key] for key in ("phone", "state", "code", "reason", "wamid", "phone_number_id")}
-    return SentToOne(name=name, **wanted)
+    return SentToOne(name=name, **{**wanted, "phone": wanted["phone"].removeprefix("+")})

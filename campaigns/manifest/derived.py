@@ -35,8 +35,8 @@ OF_THIS_MACHINE = frozenset(
         "rejects",
     }
 )
-# Keys that say how a file is read. The stored recipients of a campaign were read already.
-_OF_THE_FILE = ("map", "default", "region", "as_mobile", "exclude", "strict")
+# Keys about rows that are left out. The stored recipients of a campaign are without them.
+_LEAVES_OUT = ("exclude", "strict")
 
 
 def require_remote(changes: Iterable[str]) -> None:
@@ -128,5 +128,5 @@ def _of_stored_people(
     name: str, changes: Mapping[str, Any], unset: tuple[str, ...]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The changes with the stored recipients of a campaign as the audience."""
-    of_the_file = [key for key in _OF_THE_FILE if key not in changes]
-    return {**changes, "audience_campaign": name}, (*unset, *of_the_file)
+    leaves_out = [key for key in _LEAVES_OUT if key not in changes]
+    return {**changes, "audience_campaign": name}, (*unset, *leaves_out)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from campaigns.manifest.options import CampaignOption, located, options_of
-from campaigns.manifest.values import checked, overlaid
+from campaigns.manifest.values import checked, overlaid, require_a_file
 from engine.errors import ConfigurationError
 
 MANIFEST_BYTES_MAX = 1024 * 1024  # a manifest that people write has a few hundred
@@ -19,7 +19,7 @@ def read_manifest(
     """The arguments for `function`, whose signature lists the keys. `changes`, by key, replace values.
 
     Relative paths in the file are relative to the file. ConfigurationError names the file, each wrong key and
-    its cure.
+    its cure. UsageError as `require_a_file`.
     """
     directory = path.absolute().parent
     options = {option.key: option for option in options_of(function)}
@@ -27,7 +27,9 @@ def read_manifest(
         key: _value(options[key], value, directory) if key in options else value
         for key, value in _parsed(path).items()
     }
-    return checked(overlaid(values, changes or {}), function, str(path))
+    laid = overlaid(values, changes or {})
+    require_a_file(laid)
+    return checked(laid, function, str(path))
 
 
 def _parsed(path: Path) -> dict[str, Any]:

@@ -36,6 +36,10 @@ AUDIENCE_KEYS = frozenset(
         "sheet",
     }
 )
+# Keys that say how a file is read: that of the audience, and those of `exclude`. The people of a campaign
+# were read before.
+READING_KEYS = frozenset({"phone_column", "map", "default", "region", "as_mobile", "format", "sheet"})
+_DEFAULTS = {"phone_column": "phone"}
 GROUPS = (AUDIENCE_KEYS, frozenset({"header_media_id", "header_link", "header_filename"}))
 # To change one of these, the audience must be read anew.
 READ_ANEW = AUDIENCE_KEYS | {"exclude"}
@@ -44,9 +48,32 @@ READ_ANEW = AUDIENCE_KEYS | {"exclude"}
 def overlaid(
     values: Mapping[str, Any], changes: Mapping[str, Any], unset: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """`values` with the changes, without the keys of `unset`. A key replaces the others of its group."""
+    """Return `values` with the changes, without the keys of `unset`. A key replaces the others of its group,
+    and a campaign as the audience those that say how a file is read. UsageError as `require_a_file`.
+    """
     replaced = set(unset) | {key for group in GROUPS if not group.isdisjoint(changes) for key in group}
-    return {key: value for key, value in values.items() if key not in replaced} | dict(changes)
+    laid = {key: value for key, value in values.items() if key not in replaced} | dict(changes)
+    if _reads_a_file(laid):
+        return laid
+    require_a_file({**changes, "audience_campaign": laid["audience_campaign"]})
+    new_people = "audience_campaign" in changes
+    return {key: value for key, value in laid.items() if not (new_people and key in READING_KEYS)}
+
+
+def require_a_file(values: Mapping[str, Any]) -> None:
+    """UsageError for a value that says how a file is read, if neither the audience nor `exclude` is one."""
+    named = sorted(key for key in READING_KEYS if values.get(key) and values[key] != _DEFAULTS.get(key))
+    if named and not _reads_a_file(values):
+        option = f"--{named[0].replace('_', '-')}"
+        raise UsageError(
+            f"{option} says how a file is read, and the people of a campaign are taken as they are stored",
+            remedy=f"remove {option}",
+            key=named[0],
+        )
+
+
+def _reads_a_file(values: Mapping[str, Any]) -> bool:
+    return values.get("audience_campaign") is None or bool(values.get("exclude"))
 
 
 def of_clone(

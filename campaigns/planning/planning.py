@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from campaigns.audience.campaign_source import VARIABLES
 from campaigns.audience.opening import OpenAudience
 from campaigns.audience.parallel_check import staged_batches
 from campaigns.audience.reader import AudienceTable
@@ -44,6 +43,7 @@ from campaigns.planning.spec import (
 from campaigns.planning.staging import Staged, find_duplicates, stage
 from campaigns.planning.template_set import check_languages, load_templates, with_recipients
 from campaigns.pluralise import pluralise
+from campaigns.stored_variables import VARIABLES
 from campaigns.template_shares import shares_in
 from engine.core.campaign_template import CampaignTemplate, freeze_templates
 from engine.errors import ConfigurationError, TryLater
@@ -136,7 +136,7 @@ class Planning:
                 self.connection, batches, rejects, table.total_bytes, self.progress, has_choice=has_choice
             )
         source.require_unchanged()
-        await stage_exclusions(self.connection, self.exclusions, self.spec.rules)
+        await stage_exclusions(self.connection, self.exclusions, self.spec.file_rules)
         await find_duplicates(
             self.connection,
             staged,

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from campaigns.audience.campaign_source import VARIABLES, CampaignResult
+from campaigns.audience.campaign_source import CampaignResult
 from campaigns.audience.corrections import Corrections
 from campaigns.audience.formats import STANDARD_INPUT
 from campaigns.audience.header_media import is_link
@@ -20,6 +20,7 @@ from campaigns.planning.guards import NO_GUARDS, GuardOptions, Guards
 from campaigns.planning.order_options import NO_ORDER, OrderOptions
 from campaigns.planning.schedule import Schedule, check_max_failed, read_schedule
 from campaigns.planning.variants import Variant
+from campaigns.stored_variables import VARIABLES
 from engine.core.message import Media
 from engine.core.sanitise import CONTROLS
 from engine.errors import UsageError
@@ -94,6 +95,14 @@ class CampaignSpec:
 
     @property
     def rules(self) -> RowRules:
+        """The rules of the rows. The people of a campaign were read before: no rule of a file is for them."""
+        if isinstance(self.audience, CampaignResult):
+            return RowRules(params=tuple(self.params), is_stored=True)
+        return self.file_rules
+
+    @property
+    def file_rules(self) -> RowRules:
+        """The rules of files: of the audience, if it is one, and of those that `exclude` names."""
         return RowRules(
             self.phone_column,
             tuple(self.params),

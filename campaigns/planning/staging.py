@@ -15,6 +15,7 @@ from campaigns.audience.staged_batch import StagedBatch
 from campaigns.audience.template_choice import add_bounded
 from campaigns.planning.plan import PlanProgress, ProgressCallback
 from campaigns.planning.range_size import RANGE_SIZE
+from campaigns.results.export import phone_text
 from engine.store.copying import copy_text
 from engine.store.database import Connection
 from engine.store.queries import queries
@@ -164,7 +165,7 @@ async def find_duplicates(
     checked = 0
     for chunk in staged.chunks:
         rows = await connection.fetch(sql["left_out_in_chunk"], chunk.above_line, chunk.last_line)
-        rejects.add(Reject(row["line"], row["code"], column, str(row["phone"])) for row in rows)
+        rejects.add(Reject(row["line"], row["code"], column, phone_text(row["phone"])) for row in rows)
         chunk.excluded = sum(row["code"] == "excluded" for row in rows)
         chunk.duplicates = len(rows) - chunk.excluded
         checked += chunk.rows

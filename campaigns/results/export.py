@@ -11,10 +11,11 @@ from typing import Any
 import asyncpg
 
 from campaigns.audience.row_check import is_literal
-from campaigns.audience.spreadsheet import EXPORT_COLUMNS, safe_cell, variable_column
+from campaigns.audience.spreadsheet import EXPORT_COLUMNS, is_phone, safe_cell, variable_column
 from campaigns.command_text import command_text
 from campaigns.describe_database import describe_database
 from campaigns.preview.countries import country_of
+from campaigns.stored_variables import shown_variables, variables_of
 from campaigns.template_shares import TemplateShare, shares_in
 from engine.core.error_codes import meaning_of
 from engine.core.states import RecipientState
@@ -56,15 +57,20 @@ EVERYBODY = ExportFilter()
 
 async def export_columns(pool: Pool, campaign_id: int) -> list[str]:
     """The names of all columns: the fixed ones, then one for each variable of the template."""
+    options = (await _frozen(pool, campaign_id))["options"]
+    variables = int(await pool.fetchval(queries("report")["variables"], campaign_id) or 0)
+    return [*COLUMNS, *variable_columns(variables_of(options), variables)]
+
+
+async def _frozen(pool: Pool | Connection, campaign_id: int) -> asyncpg.Record:
     frozen = await pool.fetchrow(queries("plan")["frozen_campaign"], campaign_id)
     assert frozen is not None, "a campaign's row is never deleted once it is planned"
-    variables = int(await pool.fetchval(queries("report")["variables"], campaign_id) or 0)
-    return [*COLUMNS, *variable_columns(frozen["options"].get("--param") or (), variables)]
+    return frozen
 
 
 def variable_columns(params: Sequence[str], variables: int) -> list[str]:
-    """A name for each variable: that of the audience's column, or `variable_1` and so on for a fixed text and
-    for a name that another column of the export has.
+    """Return a name for each variable: that of the audience's column, or `variable_1` and so on for a fixed
+    text and for a name that another column of the export has. `params`: the column or `=text` of each.
     """
     names: list[str] = []
     for at in range(variables):
@@ -87,12 +93,17 @@ async def export_values(
 ) -> AsyncIterator[list[list[Any]]]:
     """Pages of rows, in the order of the audience file, with a value for each column.
 
-    `phone` has no plus, `code` is the service's error code of a failed recipient, `reason` what the code
-    means, `detail` the text of the service. Each page is read alone, so that a long export holds no snapshot:
-    a recipient that changes meanwhile has its state at the moment of reading.
+    `phone` has a plus, so that whoever reads it needs no country. `code` is the service's error code of a
+    failed recipient, `reason` what the code means, `detail` the text of the service. Each page is read alone,
+    so that a long export holds no snapshot: a recipient that changes meanwhile has its state at the moment of
+    reading.
     """
+    options = (await _frozen(pool, campaign_id))["options"]
     async for page in matching_records(pool, campaign_id, wanted):
-        yield [_values(record, template) for record, template in page]
+        yield [
+            [*_values(record, template), *shown_variables(options, record["variables"])]
+            for record, template in page
+        ]
 
 
 async def matching_records(
@@ -154,18 +165,21 @@ def _values(record: asyncpg.Record, template: TemplateShare) -> list[Any]:
         "language": template.language,
         "variant": template.variant,
     }
-    return [*(shown[column] for column in COLUMNS), *record["variables"]]
+    return [shown[column] for column in COLUMNS]
 
 
 def phone_text(phone: int) -> str:
-    """The digits; of a forgotten person the pseudonym, which is the same in all campaigns."""
-    return str(phone) if phone > 0 else f"forgotten{phone}"
+    """Return the phone with a plus, which names its country to whoever reads it; of a forgotten person the
+    pseudonym, which is the same in all campaigns.
+    """
+    return f"+{phone}" if phone > 0 else f"forgotten{phone}"
 
 
 def cell_text(value: Any) -> str:
-    """The value as the text of a cell that no spreadsheet runs; times are ISO 8601 in UTC."""
+    """Return the value as the text of a cell that no spreadsheet runs. Times are ISO 8601 in UTC."""
     if value is None:
         return ""
     if isinstance(value, datetime):
         return value.isoformat(timespec="milliseconds")
-    return safe_cell(str(value))
+    text = str(value)
+    return text if is_phone(text) else safe_cell(text)

@@ -1,5 +1,6 @@
 """Snapshots, the OpenAPI document, and the web page."""
 
+import os
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,8 @@ class StateControl:
     def save(self, request: Request) -> Reply:
         """`{"path"}`: write the whole state to a file of this machine."""
         try:
-            _path(parse_object(request.body)).write_bytes(orjson.dumps(dump(self._service)))
+            with open(_path(parse_object(request.body)), "wb", opener=_private) as file:
+                file.write(orjson.dumps(dump(self._service)))
         except OSError as error:
             raise Refused(100, f"the file cannot be written: {error.strerror}") from None
         return json_reply({"success": True})
@@ -61,6 +63,11 @@ class StateControl:
             raise Refused(100, f"unknown path components: /page/{name}", 404)
         headers = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
         return Reply(200, (_PAGE / name).read_bytes(), _PAGE_TYPES[name], headers)
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that only its owner can read. No link is followed."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
 def _path(content: dict[str, Any]) -> Path:

@@ -67,7 +67,7 @@ async def test_everybody_is_exported_once_or_those_of_one_state(
     )
     await recount(pool)
     rows = [row async for page in export_rows(pool, campaign_id) for row in page]
-    assert [row[0] for row in rows] == [str(PHONE + row) for row in range(30)]
+    assert [row[0] for row in rows] == [f"+{PHONE + row}" for row in range(30)]
     failed = [
         row
         async for page in export_rows(pool, campaign_id, ExportFilter({RecipientState.FAILED}))
@@ -83,7 +83,7 @@ async def test_more_ranges_than_one_query_reads_are_all_exported(pool: Pool) -> 
         campaign = await plant_campaign(connection, ranges=230, recipients=1, first_range=FIRST_RANGE + 1)
     pages = [page async for page in export_rows(pool, campaign)]
     assert [page[0][COLUMNS.index("phone")] for page in pages] == [
-        str(5511900000001 + place) for place in range(230)
+        f"+{5511900000001 + place}" for place in range(230)
     ]
     assert len([page async for page in export_rows(pool, other)]) == 1
 

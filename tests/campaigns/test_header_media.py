@@ -13,6 +13,7 @@ from campaigns.audience.reject_file import REASONS
 from campaigns.planning import header_files
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
+from campaigns.results.export import COLUMNS, export_columns, export_rows
 from engine.core.media_limits import MEGABYTE
 from engine.core.message import Media
 from engine.errors import ConfigurationError, UsageError
@@ -174,6 +175,32 @@ async def test_one_file_for_all(
         ("1002", "b.png"),
     ]
     assert {row["variables"][0] for row in await recipients(pool)} == {"pictures/b.png"}
+
+
+@pytest.mark.parametrize(
+    ("header", "heading", "shown"),
+    [
+        ("picture", "picture", "pictures/b.png"),
+        ("=pictures/b.png", "variable_1", "b.png"),
+        ("={directory}/pictures/b.png", "variable_1", "b.png"),
+    ],
+)
+async def test_an_export_has_each_value_below_its_heading_and_no_path_of_this_machine(
+    offers: str, pool: Pool, write_audience: WriteAudience, uploads: Uploads, tmp_path: Path,
+    header: str, heading: str, shown: str,
+) -> None:  # fmt: skip
+    audience = write_audience(rows("pictures/b.png"))
+    spec = spec_of(audience, header=header.format(directory=tmp_path), header_directory=tmp_path)
+    campaign_id = (await create_campaign(offers, spec, open_uploads=uploads.open)).campaign_id
+
+    async def exported() -> dict[str, str]:
+        columns = await export_columns(pool, campaign_id)
+        ((row,),) = [page async for page in export_rows(pool, campaign_id)]
+        return dict(zip(columns[len(COLUMNS) :], row[len(COLUMNS) :], strict=True))
+
+    assert await exported() == {heading: shown, "name": "Ana", "variable_3": "C0"}, "code is taken"
+    await pool.execute("UPDATE campaigns SET options = options - 'variables'")  # as earlier versions had it
+    assert await exported() == {heading: shown, "name:name": "Ana", "button-0:code": "C0"}
 
 
 async def test_the_content_of_the_one_file_is_part_of_the_campaign(

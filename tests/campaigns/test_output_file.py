@@ -1,4 +1,4 @@
-"""Output files that a user named: links are followed, and a device or pipe is written to directly."""
+"""Output files that a user named: no link is followed, and a device or pipe is written to directly."""
 
 import os
 import stat
@@ -121,21 +121,53 @@ def test_an_export_that_breaks_off_leaves_what_was_there(tmp_path: Path) -> None
     assert [(found.name, found.read_text()) for found in tmp_path.iterdir()] == [(path.name, "the last one")]
 
 
-def test_a_link_stays_and_the_file_it_names_is_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kept", ["an older one\n", None])
+def test_a_link_is_refused_and_what_it_names_stays(tmp_path: Path, kept: str | None) -> None:
     (tmp_path / "kept").mkdir()
     link, file = tmp_path / "link.csv", tmp_path / "kept" / "all.csv"
+    if kept is not None:
+        file.write_text(kept)
     link.symlink_to(file)
-    for text in ("first\n", "second\n"):
-        with opened(link) as output:
-            output.write(text)
-        assert link.is_symlink()
-        assert file.read_text() == text
-    with RejectFile(link, AUDIENCE) as rejects:
+    with pytest.raises(ConfigurationError, match=rf"a link.*link\.csv.*{file}"), opened(link):
+        pytest.fail("it was opened")
+    with pytest.raises(ConfigurationError, match="a link"), RejectFile(link, AUDIENCE) as rejects:
         rejects.add([bad_row()])
-        rejects.publish()
-    assert link.is_symlink()
-    assert "phone_too_short" in file.read_text()
-    assert list(file.parent.iterdir()) == [file]
+    assert link.readlink() == file
+    assert [path.read_text() for path in file.parent.iterdir()] == [kept] * (kept is not None)
+
+
+def test_a_link_that_appears_while_the_file_is_written_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    path, other = tmp_path / "all.csv", tmp_path / "other.csv"
+    other.write_text("other\n")
+    with opened(path) as file:
+        file.write("phone\n")
+        path.symlink_to(other)
+    assert not path.is_symlink()
+    assert (path.read_text(), other.read_text()) == ("phone\n", "other\n")
+
+
+def test_a_link_to_a_pipe_is_refused_too(pipe: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(pipe)
+    with pytest.raises(ConfigurationError, match="a link"), opened(tmp_path / "link"):
+        pytest.fail("it was opened")
+
+
+def test_a_link_in_the_process_file_system_is_followed_to_streams_alone(tmp_path: Path) -> None:
+    (tmp_path / "link.csv").symlink_to(tmp_path / "all.csv")
+    with pytest.raises(ConfigurationError, match="a link"), opened(Path("/proc/self/cwd/link.csv")):
+        pytest.fail("it was opened")
+
+
+def test_drafts_that_are_links_or_pipes_hold_nobody_up(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("other\n")
+    os.utime(other, (0, 0))
+    os.mkfifo(tmp_path / ".r.csv.0123abcd")
+    (tmp_path / ".r.csv.4567cdef").symlink_to(other)
+    with opened(tmp_path / "r.csv") as file:
+        file.write("phone\n")
+    assert other.read_text() == "other\n"
+    assert (tmp_path / ".r.csv.4567cdef").is_symlink()
 
 
 def test_what_is_open_already_is_never_replaced() -> None:

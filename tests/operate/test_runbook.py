@@ -85,4 +85,4 @@ def check_look_up(printed: str, directory: Path) -> None:
     (row,) = [line for line in printed.splitlines() if "wamid." in line and line.strip().startswith(NAME)]
     (wamid,) = re.findall(r"wamid\.\S+", row)
     exported = (directory / f"{NAME}.csv").read_text("utf-8")
-    assert re.search(rf"^{PHONE},\w+,.*,{re.escape(wamid)},", exported, re.MULTILINE)
+    assert re.search(rf"^\+{PHONE},\w+,.*,{re.escape(wamid)},", exported, re.MULTILINE)

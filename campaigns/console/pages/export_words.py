@@ -60,10 +60,11 @@ class ExportWords:
         return "" if moment is None else self.texts.text_of(moment, Exactness.SECOND, self.zone)
 
 
-def _phone(digits: str) -> str:
-    """With the calling code in brackets: a cell that begins with a plus would be a formula."""
+def _phone(written: str) -> str:
+    """Return the phone with its calling code in brackets, as people read it; a pseudonym stays."""
+    digits = written.removeprefix("+")
     code = calling_code(int(digits)) if digits.isdecimal() else ""
-    return f"(+{code}) {digits[len(code) :]}" if code else digits
+    return f"(+{code}) {digits[len(code) :]}" if code else written
 
 
 @dataclass(frozen=True, slots=True)
