@@ -5,8 +5,8 @@ import time
 import structlog
 
 from engine.core.states import CampaignEvent, ReasonCode
+from engine.core.stops import CampaignPause
 from engine.sending.flow_context import FlowContext
-from engine.sending.stop_requests import CampaignPause
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.closing import close_ranges, finish_campaign
 from engine.store.database import LOST_CONNECTION, Connection
