@@ -45,7 +45,7 @@ class StatusStop(NamedTuple):
 def stops_of(reports: Iterable[Reported], runs: RefusalRuns) -> list[StatusStop]:
     """Return one stop for each campaign, template, number or account. `reports`: in the order of arrival.
 
-    `runs` counts failures in a row. A run that led to a stop begins anew, because only a person ends the stop.
+    `runs` counts failures in a row. A run that led to a stop begins anew: only a person ends the stop.
     """
     found: dict[tuple[StopRequest, tuple[str, str] | None], StatusStop] = {}
     for report in reports:

@@ -54,7 +54,7 @@ StopRequest: TypeAlias = CampaignPause | AccountStop | NumberRest
 def stop_after(
     refusal: Rejected, campaign_id: int, phone_number_id: str, runs: RefusalRuns
 ) -> StopRequest | None:
-    """Return the stop that a refusal asks for, if it asks for one. Systematic refusals are counted in `runs`."""
+    """Return the stop that a refusal asks for, if any. Systematic refusals are counted in `runs`."""
     reason = f"{refusal.detail} ({refusal.name})" if refusal.detail else refusal.name
     if refusal.scope is not Scope.RECIPIENT:
         wait_s = (refusal.suspend and refusal.wait_s) or None
