@@ -31,10 +31,18 @@ class CampaignHousekeeping:
         """Start what is due and expire what is overdue."""
         sql = queries("campaign_cache")
         for row in await connection.fetch(sql["startable"], self._only):
-            await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.START, "")
+            await self._start(connection, row["campaign_id"])
         for row in await connection.fetch(sql["overdue"], self._only):
             await self._expire(connection, row["campaign_id"], row["name"])
         await self._find_unclosed(connection)
+
+    async def _start(self, connection: Connection, campaign_id: int) -> None:
+        """Start a campaign at its time, and have its templates read: they may be paused since its release.
+
+        It does not wait for the answer: management calls may be used up, and a refused message pauses it too.
+        """
+        if await apply_if_allowed(connection, campaign_id, CampaignEvent.START, "") is not None:
+            await connection.execute(queries("templates")["compare_those_of"], campaign_id)
 
     async def _expire(self, connection: Connection, campaign_id: int, name: str) -> None:
         event, code = CampaignEvent.EXPIRE, ReasonCode.EXPIRED
