@@ -8,8 +8,8 @@ from engine.core.error_codes import remedy_of
 
 # In words for people. With any other status the service decides: a refusal gives the recipient back.
 STOPPED_STATUSES = {"PAUSED": "paused", "DISABLED": "disabled", "REJECTED": "rejected"}
-# The refusal of a message of such a template, by open point "Errors".
-_REFUSED_WITH = {"PAUSED": "132015", "DISABLED": "132016", "REJECTED": "132001"}
+# The remedies of a refused message of such a template.
+_REMEDIES = {"PAUSED": remedy_of("132015"), "DISABLED": remedy_of("132016"), "REJECTED": remedy_of("132016")}
 
 
 class StoppedTemplates(NamedTuple):
@@ -34,5 +34,5 @@ def stopped_templates(
     if not stopped:
         return None
     names = [f"{name} is {STOPPED_STATUSES[status]}" for name, status in stopped.items()]
-    remedies = dict.fromkeys(remedy_of(_REFUSED_WITH[status]) for status in stopped.values())
+    remedies = dict.fromkeys(_REMEDIES[status] for status in stopped.values())
     return StoppedTemplates(f"the template {', '.join(names)} by the service", "; ".join(remedies))
