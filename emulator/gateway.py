@@ -119,7 +119,7 @@ class Gateway:
             endpoint.number.errors[exchange.refused.code] += 1
             exchange.reply = self.service.refusals.render(exchange.refused)
         if exchange.reply is None:
-            exchange.reply = endpoint.answer(authorization, request.body)
+            exchange.reply = endpoint.answer(authorization, request.body, exchange.fails_with)
             if exchange.reply.startswith(b"HTTP/1.1 200"):
                 faults.apply(ExchangeStage.REPLY, exchange)
         faults.apply(ExchangeStage.ANSWER, exchange)

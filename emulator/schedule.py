@@ -59,8 +59,8 @@ class StatusSchedule:
     def __len__(self) -> int:
         return self._waiting
 
-    def plan(self, index: int, recipient: int, accepted_ns: int) -> None:
-        """Schedule every status that a message to `recipient` will have."""
+    def plan(self, index: int, recipient: int, accepted_ns: int, fails_with: int | None = None) -> None:
+        """Schedule every status that a message to `recipient` will have. `fails_with`: a fault fails it."""
         if self._waiting >= SCHEDULE_LIMIT:
             self.dropped += 1
             return
@@ -69,7 +69,7 @@ class StatusSchedule:
         delay_ns = self._delay_ns
         due_ns = accepted_ns + int(delay_ns[SENT] * _SPREADS[bits & 1023])
         self._add(due_ns, index, SENT, 0)
-        failure = people.failure(recipient)
+        failure = fails_with or people.failure(recipient)
         if failure is not None:
             self._add(due_ns + int(delay_ns[FAILED] * _SPREADS[bits >> 10 & 1023]), index, FAILED, failure)
             return

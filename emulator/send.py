@@ -75,15 +75,15 @@ class SendEndpoint:
         self._own = int(number.display_phone_number)
         self.number = number
 
-    def answer(self, authorization: bytes | None, body: bytes) -> bytes:
-        """The whole reply, as bytes on the wire, to a POST with this body."""
+    def answer(self, authorization: bytes | None, body: bytes, fails_with: int | None = None) -> bytes:
+        """The whole reply, as bytes on the wire, to a POST with this body. `fails_with`: see `Exchange`."""
         try:
-            return self._accept(authorization, body)
+            return self._accept(authorization, body, fails_with)
         except Refused as refused:
             self.number.errors[refused.code] += 1
             return self._context.refusals.render(refused)
 
-    def _accept(self, authorization: bytes | None, body: bytes) -> bytes:
+    def _accept(self, authorization: bytes | None, body: bytes, fails_with: int | None) -> bytes:
         now_ns = self._clock.now_ns()
         if authorization not in self._unlimited:
             self._check_token(self._bearers.get(authorization))  # type: ignore[arg-type]  # None is no key
@@ -104,7 +104,7 @@ class SendEndpoint:
         number.window.count(now_ns)
         number.accepted += 1
         if self._schedule.wanted:
-            self._schedule.plan(index, recipient, now_ns)
+            self._schedule.plan(index, recipient, now_ns, fails_with)
         wa_id = to if self._people.all_plain else self._people.wa_id(recipient)
         return (self._reply % (self._reply_bytes + len(to) + len(wa_id), to, wa_id, index)).encode()
 

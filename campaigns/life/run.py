@@ -14,7 +14,7 @@ import structlog
 from campaigns.command_text import command_text
 from campaigns.life.control import Campaign, find_campaign, is_future, skip_remaining, start
 from campaigns.life.settling import until_settled
-from campaigns.life.template_check import TemplateCheck
+from campaigns.life.template_check import TemplateCheck, TemplateStopped
 from campaigns.life.time_limit import time_limit
 from campaigns.results.status import FINAL_STATES, PRUNED_IN_DOUBT, CampaignStatus, campaign_status
 from engine.app import run_numbers
@@ -136,6 +136,8 @@ async def _send_or_wait(
             await _send(pool, service, campaign, stop, disk, metrics, begin)
             if await _is_settled(pool, campaign, stop, settle_timeout_s):
                 break
+        except TemplateStopped:
+            raise  # to see that it is sent again, a run that waits would spend management calls
         except TryLater as error:
             if not wait or campaign.state is CampaignState.PAUSED:
                 raise

@@ -1,5 +1,5 @@
 """Compares a campaign's templates with the service's before the campaign is released, so that a template that
-changed is refused before anybody's message fails.
+changed or is paused is refused before anybody's message fails.
 """
 
 from __future__ import annotations
@@ -10,15 +10,20 @@ from collections.abc import Collection, Iterable, Sequence
 from campaigns.life.control import Campaign
 from engine.core.campaign_template import CampaignTemplate, frozen_templates
 from engine.core.template_changes import Definitions, misfit_text, template_changes
-from engine.errors import ConfigurationError, DrumbeatError
+from engine.core.template_status import stopped_templates
+from engine.errors import ConfigurationError, DrumbeatError, TryLater
 from engine.process.settings import ServiceSettings, Settings
-from engine.sending.listed_templates import read_templates, stored_templates
+from engine.sending.listed_templates import read_templates, stored_statuses, stored_templates
 from engine.store.call_budget import SharedCallBudget
 from engine.store.database import Pool
 from engine.store.queries import queries
 
 # A run owns its numbers meanwhile, and their leases of 5 s must be renewed in time.
 ASK_S_MAX = 3.0
+
+
+class TemplateStopped(TryLater):
+    """The service does not send a template of the campaign now."""
 
 
 class TemplateCheck:
@@ -30,10 +35,13 @@ class TemplateCheck:
         self._service = service
         self._known: dict[str, Definitions] = {}  # by name: several campaigns may have the same template
         self._unasked: set[str] = set()  # names of which only what is stored is known
+        self._statuses: dict[tuple[str, str], str] = {}  # by name and language, of names that were asked for
         self.notes: list[str] = []
 
     async def __call__(self, campaign: Campaign) -> None:
-        """ConfigurationError if the service would refuse the campaign's messages."""
+        """ConfigurationError if the service would refuse the campaign's messages; TemplateStopped if it does
+        so only while a template is paused, disabled or rejected.
+        """
         stored = await self._pool.fetchval(queries("report")["templates"], campaign.campaign_id)
         try:
             frozen = [each for each in frozen_templates(stored) if each.message is None]
@@ -45,6 +53,10 @@ class TemplateCheck:
                 f'the campaign "{campaign.name}" cannot be sent: {misfit_text(changes)}',
                 remedy="restore the template at the service, or create a campaign for those still pending",
             )
+        if stopped := stopped_templates(frozen, self._statuses):
+            raise TemplateStopped(
+                f'the campaign "{campaign.name}" cannot be sent: {stopped.text}', remedy=stopped.remedy
+            )
         self.notes += [f"{what} has another text now, which its messages get" for what in changes.texts]
 
     async def _definitions(self, frozen: Sequence[CampaignTemplate]) -> Definitions:
@@ -54,6 +66,7 @@ class TemplateCheck:
             try:
                 async with asyncio.timeout(ASK_S_MAX):
                     found = await self._ask(unknown)
+                self._statuses |= await stored_statuses(self._pool, unknown)
             except (DrumbeatError, TimeoutError) as problem:
                 self._note_unasked(problem)
                 self._unasked |= unknown

@@ -33,7 +33,8 @@ class Exchange:
     """One request and its reply. A fault changes what the client gets: the bytes, the time, and the end.
 
     `reply` set before acceptance means the message is not accepted, as does `refused`, the error to answer
-    with. `chunk_bytes` has the reply go out in pieces with `pause_s` between them.
+    with. `chunk_bytes` has the reply go out in pieces with `pause_s` between them. `fails_with`: the code of
+    the `failed` status that an accepted message gets.
     """
 
     number_id: str
@@ -43,6 +44,7 @@ class Exchange:
     chunk_bytes: int = 0
     pause_s: float = 0.0
     quality: str | None = None
+    fails_with: int | None = None
     ending: Ending = Ending.KEEP
 
 
@@ -168,6 +170,18 @@ class QualityLoss:
         exchange.quality = self.rating
 
 
+@dataclass(frozen=True, slots=True)
+class FailedStatus:
+    """The message is accepted, and a `failed` status with an error code follows."""
+
+    code: int
+    stage: ExchangeStage = ExchangeStage.ACCEPT
+
+    def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
+        """Another status after `sent`."""
+        exchange.fails_with = self.code
+
+
 def server_error(options: Options) -> ServerError:
     """`status` (503), `body` (no), `accepted` (no)."""
     status = whole_of(options, "status", 503, 300, 599)
@@ -203,6 +217,11 @@ def throttle_storm(options: Options) -> Refusal:
 def message_status(options: Options) -> MessageStatus:
     """`word` (held_for_quality_assessment); an empty one leaves the field out."""
     return MessageStatus(str(options.get("word", "held_for_quality_assessment")))
+
+
+def failed_status(options: Options) -> FailedStatus:
+    """`code` (131031)."""
+    return FailedStatus(whole_of(options, "code", 131031, 1, 2**31 - 1))
 
 
 def quality_loss(options: Options) -> QualityLoss:

@@ -40,6 +40,7 @@ EXCHANGE_KINDS: dict[str, FaultKind[ExchangeEffect]] = {
     "throttle-storm": FaultKind(on_exchange.throttle_storm, _WAITS),
     "refusal": FaultKind(on_exchange.refusal, ("code", *_WAITS)),
     "message-status": FaultKind(on_exchange.message_status, ("word",)),
+    "failed-status": FaultKind(on_exchange.failed_status, ("code",)),
     "quality-loss": FaultKind(on_exchange.quality_loss, ("rating",)),
 }
 STATUS_KINDS: dict[str, FaultKind[StatusEffect]] = {

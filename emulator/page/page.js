@@ -3,7 +3,7 @@
 
 const KINDS = [
   "latency", "lost-reply", "reset-before-reading", "reset-before-accepting", "reset-after-accepting",
-  "server-error", "slow-bytes", "throttle-storm", "message-status", "quality-loss", "events-missing",
+  "server-error", "slow-bytes", "throttle-storm", "message-status", "failed-status", "quality-loss", "events-missing",
   "events-duplicate", "events-late", "events-reordered",
 ];
 const REFRESH_MS = 1000;

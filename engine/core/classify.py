@@ -1,4 +1,4 @@
-"""What a complete reply of the service means for the sending flow.
+"""What a complete reply of the service means for the sending flow, and what a failed status does.
 
 Law: `error.code` decides, by the table in `error_codes`. The HTTP status decides only if the reply has no
 code. A reply that cannot be trusted leaves the recipient in doubt: a 3xx, a 2xx that names no message,
@@ -7,7 +7,7 @@ and a 5xx without a known code, because the service may have failed after it acc
 
 from errno import EMFILE, ENFILE
 
-from engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, UNLISTED, ErrorCode
+from engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, UNLISTED, ErrorCode, stops_nothing
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Throttled, Transient, Unknown
 
 _EXHAUSTED = (EMFILE, ENFILE)
@@ -35,6 +35,17 @@ def classify(
     return _outcome(row, status, code, detail, wait_s)
 
 
+def classify_failure(code: int | None, detail: str) -> Rejected | None:
+    """Return what the `failed` status of an accepted message means beyond its recipient; None for nothing.
+
+    A code means what it means in a reply. Without one, the failure is an unlisted one.
+    """
+    row = UNLISTED if code is None else ERROR_CODES.get(code, UNLISTED)
+    return (
+        None if stops_nothing(row) else _rejected(row, code, "failed" if code is None else str(code), detail)
+    )
+
+
 def not_connected(reason: str, number: int | None) -> NotSent:
     """The outcome if no connection was opened. `number`: the errno of the error."""
     exhausted = number in _EXHAUSTED
@@ -55,10 +66,16 @@ def _outcome(row: ErrorCode, status: int, code: int | None, detail: str, wait_s:
         return Throttled(row.scope, code, wait_s, detail)
     if row.outcome is Transient:
         return Transient(code, detail, wait_s)
+    return _rejected(row, code, str(code) if code is not None else f"http_{status}", detail, wait_s)
+
+
+def _rejected(
+    row: ErrorCode, code: int | None, name: str, detail: str, wait_s: float | None = None
+) -> Rejected:
     return Rejected(
         scope=row.scope,
         code=code,
-        name=str(code) if code is not None else f"http_{status}",
+        name=name,
         detail=detail,
         wait_s=wait_s or row.suspend_s,
         systematic=row.systematic,

@@ -138,6 +138,15 @@ UNLISTED = _SYSTEMATIC("an error that the interface does not list", "ask the ser
 _IN_WORDS = _FAIL("")  # a recorded reason that is no code
 
 
+def stops_nothing(row: ErrorCode) -> bool:
+    """Return whether a message that fails with this code says nothing about the messages of others."""
+    return row.outcome is not Rejected or (row.scope is Scope.RECIPIENT and not row.systematic)
+
+
+# The codes of failed statuses that need no further look. Many recipients may have one in a good campaign.
+QUIET_CODES = tuple(sorted(code for code, row in ERROR_CODES.items() if stops_nothing(row)))
+
+
 def opts_out(code: int | None) -> bool:
     """Whether the recipient asked for no more messages; the code stands in a reply or in a failed status."""
     return code is not None and code in ERROR_CODES and ERROR_CODES[code].opt_out

@@ -5,8 +5,8 @@ import time
 import structlog
 
 from engine.core.states import CampaignEvent, ReasonCode
+from engine.core.stops import CampaignPause
 from engine.sending.flow_context import FlowContext
-from engine.sending.stop_requests import CampaignPause
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.closing import close_ranges, finish_campaign
 from engine.store.database import LOST_CONNECTION, Connection
@@ -31,10 +31,18 @@ class CampaignHousekeeping:
         """Start what is due and expire what is overdue."""
         sql = queries("campaign_cache")
         for row in await connection.fetch(sql["startable"], self._only):
-            await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.START, "")
+            await self._start(connection, row["campaign_id"])
         for row in await connection.fetch(sql["overdue"], self._only):
             await self._expire(connection, row["campaign_id"], row["name"])
         await self._find_unclosed(connection)
+
+    async def _start(self, connection: Connection, campaign_id: int) -> None:
+        """Start a campaign at its time, and have its templates read: they may be paused since its release.
+
+        It does not wait for the answer: management calls may be used up, and a refused message pauses it too.
+        """
+        if await apply_if_allowed(connection, campaign_id, CampaignEvent.START, "") is not None:
+            await connection.execute(queries("templates")["compare_those_of"], campaign_id)
 
     async def _expire(self, connection: Connection, campaign_id: int, name: str) -> None:
         event, code = CampaignEvent.EXPIRE, ReasonCode.EXPIRED

@@ -42,6 +42,12 @@ async def read_templates(
     return {key: record.definition() for key, record in records.items()}
 
 
+async def stored_statuses(pool: Pool, names: Collection[str]) -> dict[tuple[str, str], str]:
+    """Return the stored statuses of these names, by name and language."""
+    rows = await pool.fetch(queries("templates")["statuses_of_names"], list(names))
+    return {(row["name"], row["language"]): row["status"] for row in rows}
+
+
 async def stored_templates(pool: Pool, names: Collection[str]) -> Definitions:
     """What was stored of these names at the last look."""
     rows = await pool.fetch(queries("templates")["of_names"], list(names))

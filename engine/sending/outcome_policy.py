@@ -6,16 +6,14 @@ import structlog
 
 from engine.backoff import deferral_s
 from engine.clock import SECOND_NS, monotonic_ns
-from engine.core.error_codes import pause_reason, remedy_of, shared_by
 from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled
 from engine.core.pace.rate_governor import RateGovernor
 from engine.core.quota import in_words, is_quota, rest_s
-from engine.core.refusal_runs import IN_A_ROW_MAX
 from engine.core.retry import Fail, InDoubt, Retry, decide
 from engine.core.states import ReasonCode
+from engine.core.stops import AccountStop, CampaignPause, NumberRest, stop_after
 from engine.sending.flow_context import FlowContext
 from engine.sending.messages import ClaimedMessage
-from engine.sending.stop_requests import AccountStop, CampaignPause, NumberRest
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease
 
@@ -119,15 +117,16 @@ class OutcomePolicy:
             self._context.slow_account(now_ns, written_ns, outcome.wait_s)
 
     def _rejected(self, campaign_id: int, outcome: Rejected, written_ns: int) -> None:
-        reason = f"{outcome.detail} ({outcome.name})" if outcome.detail else outcome.name
-        if outcome.scope is Scope.ACCOUNT:
-            self._account_rejected(reason, pause_reason(outcome.name), written_ns)
-        elif outcome.scope is Scope.TEMPLATE:
-            self._pause(campaign_id, reason, pause_reason(outcome.name))
-        elif outcome.scope is Scope.NUMBER:
-            self.suspend((outcome.suspend and outcome.wait_s) or None, reason)
-        elif outcome.systematic:
-            self._count_systematic(campaign_id, reason, outcome.name)
+        """Stop what the refusal names. Only a person ends a stop after refusals in a row."""
+        runs = self._context.campaign_cache.refusal_runs
+        match stop_after(outcome, campaign_id, self._phone_number_id, runs):
+            case AccountStop(reason, code):
+                self._account_rejected(reason, code, written_ns)
+            case NumberRest(_, reason, wait_s):
+                self.suspend(wait_s, reason)
+            case CampaignPause() as pause:
+                self._context.campaign_cache.stop(campaign_id)
+                self._context.stop_requests.add(pause)
 
     def _account_rejected(self, reason: str, code: ReasonCode, written_ns: int) -> None:
         if code is ReasonCode.AUTHENTICATION_FAILED:
@@ -136,22 +135,3 @@ class OutcomePolicy:
                 return  # the next attempt carries the new token
             reason = f"{reason}; {access_token.cure}"
         self._context.stop_requests.add(AccountStop(reason, code))
-
-    def _count_systematic(self, campaign_id: int, reason: str, name: str) -> None:
-        """Stop the smallest scope that explains refusals in a row. Only a person ends the stop."""
-        runs, number = self._context.campaign_cache.refusal_runs, self._phone_number_id
-        at_fault = runs.refused(campaign_id, number, shared_by(name))
-        if at_fault is None:
-            return
-        cure = f"; {remedy}" if (remedy := remedy_of(name)) else ""
-        words = f"{IN_A_ROW_MAX} recipients in a row were refused: {reason}{cure}"
-        if at_fault is Scope.NUMBER:
-            self.suspend(None, words)
-        elif at_fault is Scope.ACCOUNT:
-            self._context.stop_requests.add(AccountStop(words, pause_reason(name)))
-        else:
-            self._pause(campaign_id, words, pause_reason(name))
-
-    def _pause(self, campaign_id: int, reason: str, code: ReasonCode) -> None:
-        self._context.campaign_cache.stop(campaign_id)
-        self._context.stop_requests.add(CampaignPause(campaign_id, reason, code))

@@ -6,56 +6,17 @@ stores the stop, so that it is durable and visible to other processes.
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 
 import structlog
 
 from engine.core.states import CampaignEvent, ReasonCode
+from engine.core.stops import AccountStop, CampaignPause, NumberRest, StopRequest
 from engine.sending.campaign_cache import CampaignCache
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
-from engine.store.leases import stop, suspend
+from engine.store.number_rests import let_rest
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class CampaignPause:
-    """The service refuses a campaign as a whole."""
-
-    campaign_id: int
-    reason: str = field(compare=False)
-    code: ReasonCode = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class AccountStop:
-    """The service refuses the token or the account: every campaign stops."""
-
-    reason: str = field(compare=False)
-    code: ReasonCode = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class NumberRest:
-    """The service or the governor suspends a number. `wait_s` None: until a person resumes it.
-
-    `for_quota`: a new messaging limit ends the rest.
-    """
-
-    phone_number_id: str
-    reason: str = field(compare=False)
-    wait_s: float | None = field(compare=False)
-    for_quota: bool = field(default=False, compare=False)
-
-    def is_longer_than(self, other: "StopRequest") -> bool:
-        if not isinstance(other, NumberRest) or other.wait_s is None:
-            return False
-        return self.wait_s is None or self.wait_s > other.wait_s
-
-
-StopRequest = CampaignPause | AccountStop | NumberRest
 
 
 class StopRequests:
@@ -111,23 +72,9 @@ class StopRequests:
                 for campaign_id in self._campaign_cache.running:
                     await self._pause(connection, campaign_id, reason, code)
             case NumberRest():
-                await _let_rest(connection, request)
+                await let_rest(connection, request)
 
     async def _pause(self, connection: Connection, campaign_id: int, reason: str, code: ReasonCode) -> None:
         log.warning("campaign_paused", **self._campaign_cache.log_fields(campaign_id), reason=reason)
         await apply_if_allowed(connection, campaign_id, CampaignEvent.PAUSE, reason, code)
         self._campaign_cache.end(campaign_id)
-
-
-async def _let_rest(connection: Connection, rest: NumberRest) -> None:
-    number, reason = rest.phone_number_id, rest.reason
-    if rest.wait_s is None:
-        log.warning("number_stopped", number=number, until="a person resumes", reason=reason)
-        await stop(connection, number, reason)
-    else:
-        log.warning("number_suspended", number=number, until=_moment_in(rest.wait_s), reason=reason)
-        await suspend(connection, number, rest.wait_s, reason, for_quota=rest.for_quota)
-
-
-def _moment_in(wait_s: float) -> str:
-    return (datetime.now(UTC) + timedelta(seconds=wait_s)).isoformat(timespec="seconds")

@@ -1,11 +1,12 @@
-"""Compares templates with campaigns when an event said that they changed, and pauses campaigns that misfit.
+"""Compares templates with campaigns when an event said that they changed, or a scheduled campaign starts.
+Pauses campaigns that misfit, and those whose template the service does not send.
 
-An event sets `compare_at` of a template. Who finds it due moves it on: the others leave it alone meanwhile,
-and a comparison that failed comes due again. After a comparison it is NULL.
+An event or a start sets `compare_at` of a template. Who finds it due moves it on: the others leave it alone
+meanwhile, and a comparison that failed comes due again. After a comparison it is NULL.
 """
 
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -15,6 +16,8 @@ import structlog
 from engine.core.campaign_template import frozen_templates
 from engine.core.states import CampaignEvent, CampaignState, ReasonCode
 from engine.core.template_changes import Definitions, misfit_text, template_changes
+from engine.core.template_status import stopped_templates
+from engine.sending.listed_templates import stored_statuses
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
@@ -55,10 +58,12 @@ class TemplateWatch:
         """Compare once. A failure is logged."""
         due, self._due = self._due, []
         try:
-            now = await self._read({template.name for template in due})
+            names = {template.name for template in due}
+            now = await self._read(names)
+            statuses = await stored_statuses(self._pool, names)
             async with self._pool.acquire(timeout=5) as connection:
                 for row in await connection.fetch(queries("templates")["campaigns_in"], _WITHOUT_A_PERSON):
-                    await _compare(connection, row, due, now)
+                    await _compare(connection, row, due, now, statuses)
                 columns = [list(column) for column in zip(*due, strict=True)]
                 await connection.execute(queries("templates")["compared"], *columns)
         except Exception as problem:  # whatever the service lists must not end the process
@@ -66,14 +71,19 @@ class TemplateWatch:
 
 
 async def _compare(
-    connection: Connection, row: asyncpg.Record, due: Collection[_Due], now: Definitions
+    connection: Connection,
+    row: asyncpg.Record,
+    due: Collection[_Due],
+    now: Definitions,
+    statuses: Mapping[tuple[str, str], str],
 ) -> None:
     try:
         frozen = frozen_templates(row["template"])
     except (KeyError, TypeError):
         return  # the reader pauses a campaign that cannot be read
     keys = {(template.name, template.language) for template in due}
-    changes = template_changes([each for each in frozen if (each.name, each.language) in keys], now)
+    concerned = [each for each in frozen if (each.name, each.language) in keys]
+    changes = template_changes(concerned, now)
     campaign = {"campaign": row["name"], "campaign_id": row["campaign_id"]}
     if changes.texts:
         log.info("template_text_changed", **campaign, templates=list(changes.texts))
@@ -81,3 +91,7 @@ async def _compare(
         reason, code = misfit_text(changes), ReasonCode.TEMPLATE_CHANGED
         await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, reason, code)
         log.warning("template_changed", **campaign, reason=reason)
+    elif stopped := stopped_templates(concerned, statuses):
+        code = ReasonCode.TEMPLATE_REFUSED
+        await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, stopped.text, code)
+        log.warning("campaign_paused", **campaign, reason=stopped.text)

@@ -3,6 +3,8 @@
 Each change is stored together with the notification that tells of it.
 """
 
+from datetime import datetime
+
 import asyncpg
 
 from engine.core.states import CampaignEvent, CampaignState, ReasonCode, allows, apply
@@ -72,11 +74,14 @@ async def _move(
 
 
 async def pause_campaigns_of_template(
-    connection: Connection, name: str, language: str, reason: str
+    connection: Connection, name: str, language: str, reason: str, written_at: datetime | None = None
 ) -> list[int]:
-    """Pause every scheduled or running campaign of a template that the service no longer sends."""
+    """Pause every scheduled or running campaign of a template that the service no longer sends.
+
+    `written_at`: when the message was written whose status says so. What a person released later stays.
+    """
     paused = []
-    for row in await connection.fetch(queries("campaigns")["of_template"], name, language):
+    for row in await connection.fetch(queries("campaigns")["of_template"], name, language, written_at):
         campaign_id = row["campaign_id"]
         state = await apply_if_allowed(
             connection, campaign_id, CampaignEvent.PAUSE, reason, ReasonCode.TEMPLATE_REFUSED

@@ -11,6 +11,7 @@ from typing import Any
 
 import structlog
 
+from engine.core.template_status import STOPPED_STATUSES
 from engine.store.campaign_states import pause_campaigns_of_template
 from engine.store.database import Connection
 from engine.store.queries import queries
@@ -21,8 +22,6 @@ EVENTS_AT_ONCE = 100
 NUMBER_FIELD = "phone_number_quality_update"
 # After an event of these fields the stored numbers may be outdated.
 ACCOUNT_FIELDS = frozenset({"account_update", "account_alerts", "business_capability_update"})
-# Template statuses that stop a template, in words for people.
-_STOPPED = {"PAUSED": "paused", "DISABLED": "disabled", "REJECTED": "rejected"}
 
 _log = structlog.get_logger()
 
@@ -68,10 +67,12 @@ async def _set_template(connection: Connection, status: TemplateStatus) -> None:
     await connection.execute(
         queries("inbox")["set_template_status"], status.name, status.language, status.event, reason
     )
-    if status.event not in _STOPPED:
+    if status.event not in STOPPED_STATUSES:
         return
     why = f": {reason}" if reason else ""
-    words = f"template {status.name} ({status.language}) was {_STOPPED[status.event]} by the service{why}"
+    words = (
+        f"template {status.name} ({status.language}) was {STOPPED_STATUSES[status.event]} by the service{why}"
+    )
     paused = await pause_campaigns_of_template(connection, status.name, status.language, words)
     _log.warning("template_stopped", template=status.name, language=status.language, campaigns=paused)
 

@@ -20,6 +20,7 @@ from engine.store.in_doubt import resend_by_policy
 from engine.webhooks.account import act
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.status_applier import BATCH_EVENTS_MAX, apply_statuses
+from engine.webhooks.status_stops import carry_out_stops
 
 STOP_S = 4.0  # for a running transaction; after that the database rolls it back
 RECONNECT_WAIT_S_MAX = 10.0
@@ -62,7 +63,7 @@ class Reconciler:
         intervals = self._intervals
         loops = [
             asyncio.create_task(self._apply_statuses_until(stop)),
-            asyncio.create_task(self._repeat(act, intervals.act_s, stop)),
+            asyncio.create_task(self._repeat(_act, intervals.act_s, stop)),
             asyncio.create_task(self._repeat(self._apply_policies, intervals.policy_s, stop)),
         ]
         stopping = asyncio.create_task(stop.wait())
@@ -129,6 +130,8 @@ class Reconciler:
 
     async def _apply_statuses(self, connection: Connection) -> int:
         batch = await apply_statuses(connection)
+        if batch.stops:
+            await carry_out_stops(connection)
         self._metrics.applied["matched"] += batch.matched
         self._metrics.applied["returned"] += batch.returned
         self._metrics.applied["dropped"] += batch.dropped
@@ -142,6 +145,11 @@ class Reconciler:
         if resent:
             _log.info("in_doubt_resent", recipients=resent, by="policy")
         return resent
+
+
+async def _act(connection: Connection) -> int:
+    """Act on account events, and carry out the stops of a process that was killed before it did."""
+    return await carry_out_stops(connection) + await act(connection)
 
 
 async def _first_of(*events: asyncio.Event, timeout_s: float) -> None:

@@ -14,6 +14,7 @@ import asyncpg
 from engine.core.phone_aliases import phone_aliases
 from engine.store.database import Connection
 from engine.store.queries import queries
+from engine.webhooks.status_stops import note_stops
 
 BATCH_EVENTS_MAX = 10_000  # larger batches gain nothing and hold their locks longer
 SINGLES_SHARE = 10  # at least a tenth of a batch for single events, so that neither kind starves the other
@@ -30,12 +31,14 @@ class AppliedBatch:
     """What one batch did, counted in events. `returned`: unmatched, waiting in the inbox again.
 
     `dropped`: unmatched for too long, or of another program. `looked_up`: recipients on the looked-up path.
+    `stops`: how many stops it asks for.
     """
 
     taken: int = 0
     returned: int = 0
     dropped: int = 0
     looked_up: int = 0
+    stops: int = 0
 
     @property
     def matched(self) -> int:
@@ -67,11 +70,12 @@ async def apply_statuses(connection: Connection, limit: int = BATCH_EVENTS_MAX) 
         assert bounds is not None
         if others:
             await connection.execute(sql["unmatch_settled_pairs"])
+        stops = await note_stops(connection, due["tagged"], bounds) if due["failures"] or others else 0
         done = await connection.fetchrow(sql["apply_plain"], due["tagged"], *bounds)
         assert done is not None
         looked_up = await _apply_others(connection) if done["others"] else 0
         returned, dropped = await _return_unmatched(connection) if looked_up or others else (0, 0)
-    return AppliedBatch(done["taken"] + others, returned, dropped, looked_up)
+    return AppliedBatch(done["taken"] + others, returned, dropped, looked_up, stops)
 
 
 async def _take_others(connection: Connection, due: asyncpg.Record, limit: int) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from engine.core.interface import API_VERSION
 from tests.cli.conftest import CREATE
-from tests.cli.processes import ACCOUNT, TOKEN, Drumbeat, Service
+from tests.cli.processes import ACCOUNT, TOKEN, Drumbeat, Service, until
 
 PARAMS = ("--param", "name", "--param", "order")
 WORDS = "order_shipped (en_US): body {{3}} was added"
@@ -60,3 +60,46 @@ def test_nobody_is_sent_a_message_that_no_longer_fits(spring: Drumbeat, synced: 
 def test_without_an_answer_of_the_service_the_stored_template_counts(spring: Drumbeat) -> None:
     away = spring.ok("campaign", "start", "spring", base_url="http://127.0.0.1:9")
     assert "the stored templates were checked, not those of the service" in away.stderr
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [("PAUSED", "is paused"), ("DISABLED", "is disabled"), ("REJECTED", "is rejected")]
+)
+def test_a_template_that_the_service_does_not_send_is_refused_before_anybody_is_tried(
+    spring: Drumbeat, synced: Service, status: str, words: str
+) -> None:
+    """No event told it: the service is asked."""
+    synced.post("templates/order_shipped/status", {"status": status, "language": "en_US"})
+    for command in (("start",), ("run",), ("run", "--wait")):
+        refused = spring("campaign", command[0], "spring", *command[1:])
+        assert (refused.exit_code, f"order_shipped (en_US) {words}" in refused.complaint) == (75, True), (
+            refused.stderr
+        )
+    spring.ok("campaign", "pause", "spring")
+    refused = spring("campaign", "resume", "spring")
+    assert (refused.exit_code, f"order_shipped (en_US) {words}" in refused.complaint) == (75, True), (
+        refused.stderr
+    )
+    assert spring.ok("campaign", "status", "spring", "--json").json["state"] == "paused"
+    synced.post("templates/order_shipped/status", {"status": "APPROVED", "language": "en_US"})
+    spring.ok("campaign", "resume", "spring")
+    assert spring.ok("campaign", "run", "spring", "--json").json["counts"]["failed"] == 0
+    assert synced.accepted() == 10
+
+
+def test_resume_all_leaves_it_paused_and_a_resume_loses_nobody(spring: Drumbeat, synced: Service) -> None:
+    """A template that is paused while its campaign sends: the refused recipients wait, however often it is resumed."""
+    spring.ok("numbers", "limit", "2", "5")
+    run = spring.start("campaign", "run", "spring", "--quiet")
+    until(lambda: synced.accepted() >= 3, "it sends")
+    synced.post("templates/order_shipped/status", {"status": "PAUSED", "language": "en_US"})
+    _, stderr = run.communicate(timeout=60)
+    assert (run.returncode, "132015" in stderr) == (75, True), stderr
+    for _ in range(2):
+        assert "is paused by the service" in spring("campaign", "resume", "--all").stdout
+    status = spring.ok("campaign", "status", "spring", "--json").json
+    assert (status["state"], status["counts"]["failed"]) == ("paused", 0)
+    synced.post("templates/order_shipped/status", {"status": "APPROVED", "language": "en_US"})
+    spring.ok("campaign", "resume", "--all")
+    assert spring.ok("campaign", "run", "spring", "--json").json["counts"]["failed"] == 0
+    assert synced.accepted() == 10

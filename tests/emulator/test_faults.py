@@ -87,6 +87,21 @@ async def test_every_code_can_be_asked_for(client: Client, code: int, http: int)
     assert (answer.status, answer.code) == (http, code)
 
 
+@pytest.mark.parametrize("code", [131031, 131053, 132015, 999_777])
+async def test_an_accepted_message_may_fail_by_a_status_with_any_code(
+    start: Start, receiver: Receiver, code: int
+) -> None:
+    client = await start(callback=receiver.url)
+    await client.control("faults", kind="failed-status", code=code, count=1)
+    failing, other = await client.send(template()), await client.send(template("5511987654322"))
+    assert (failing.status, other.status) == (200, 200)
+    await receiver.until(lambda _: len(receiver.statuses(failing.wamid)) == 2)
+    await receiver.until(lambda _: len(receiver.statuses(other.wamid)) >= 2)
+    sent, failed = receiver.statuses(failing.wamid)
+    assert (sent["status"], failed["status"], failed["errors"][0]["code"]) == ("sent", "failed", code)
+    assert "failed" not in [status["status"] for status in receiver.statuses(other.wamid)]
+
+
 async def test_a_refusal_may_say_when_to_come_back_and_by_which_status(client: Client) -> None:
     await client.control("faults", kind="throttle-storm", status=429, retry_after_s=7, regain_minutes=2)
     answer = await client.send(template())

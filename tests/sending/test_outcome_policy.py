@@ -16,6 +16,7 @@ from engine.core.pace.rate_governor import RateGovernor
 from engine.core.refusal_runs import IN_A_ROW_MAX, RefusalRuns
 from engine.core.retry import Budget
 from engine.core.states import ReasonCode
+from engine.core.stops import AccountStop, CampaignPause, NumberRest, StopRequest
 from engine.core.tag import Tag, encode
 from engine.process.settings import ServiceSettings
 from engine.process.throttled_log import ThrottledLog
@@ -24,7 +25,6 @@ from engine.sending.flow_context import FlowContext, PeerNumber
 from engine.sending.messages import ClaimedMessage, GrantedClaims
 from engine.sending.outcome_policy import OutcomePolicy, fact_of
 from engine.sending.quotas import Quotas
-from engine.sending.stop_requests import AccountStop, CampaignPause, NumberRest, StopRequest
 from engine.store.claims import Candidate
 from engine.store.facts import Fact, FactKind
 from engine.store.leases import Lease

@@ -6,10 +6,11 @@ import pytest
 
 from engine.core.sending_hours import SendingHours
 from engine.core.states import CampaignEvent, ReasonCode
+from engine.core.stops import AccountStop, CampaignPause, NumberRest
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.campaign_reader import CampaignReader
 from engine.sending.messages import RunningCampaign
-from engine.sending.stop_requests import AccountStop, CampaignPause, NumberRest, StopRequests
+from engine.sending.stop_requests import StopRequests
 from engine.store.campaign_states import apply_event
 from engine.store.database import Connection
 from tests.sending.planted import SLOW, campaign_row, plant_campaign, plant_numbers

@@ -8,7 +8,7 @@ from emulator.testing import Emulator
 from engine.store.database import Pool
 from engine.store.queries import queries
 from tests.sending.planted import SLOW, TEMPLATE, Planted, campaign_row, plant_campaign, plant_numbers
-from tests.sending.running import accepted_phones, serving, started, until
+from tests.sending.running import accepted_phones, fault, serving, started, until
 
 LONG = 5_000  # recipients: at 20/s, nobody reaches the end within a test
 ADDED = "Hi {{1}}, your order {{2}} is on its way with {{3}}."
@@ -94,3 +94,23 @@ async def test_a_comparison_that_failed_is_repeated(pool: Pool) -> None:
             async with started(pool, emulator, waba_id=waba):
                 await until(lambda: compared(pool))
     assert await pool.fetchval("SELECT state FROM campaigns") == "paused"
+
+
+async def test_a_scheduled_campaign_whose_template_is_paused_is_paused_at_its_start(pool: Pool) -> None:
+    """No event told it, and the service was asked when a person released it."""
+    campaign = await planted(pool)
+    await pool.execute("UPDATE campaigns SET state = 'scheduled', start_at = now() + interval '1 second'")
+
+    async def is_paused() -> bool:
+        return (await state_of(pool, campaign))[0] == "paused"
+
+    async with serving(fault("refusal", code=131016)) as emulator:  # no refusal of a message tells it either
+        waba = emulator.service.config.waba
+        template = emulator.service.accounts[waba].book.get("order_shipped", "en_US")
+        assert template is not None
+        template.status = "PAUSED"
+        async with started(pool, emulator, waba_id=waba):
+            await until(is_paused)
+    _, reason = await state_of(pool, campaign)
+    assert reason == "the template order_shipped (en_US) is paused by the service"
+    assert await pool.fetchval("SELECT reason_code FROM campaigns") == "template_refused"

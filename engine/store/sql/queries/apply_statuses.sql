@@ -24,16 +24,17 @@ SELECT pg_try_advisory_xact_lock(hashtextextended('drumbeat.apply_statuses', 0))
        to_regclass('pg_temp.applying_before') IS NOT NULL AS has_workspace;
 
 -- name: due
--- The oldest groups of events: those with our tags, their ranges, and those without; and whether events that wait by
--- themselves are due.
+-- The oldest groups of events: those with our tags, their ranges, and those without; whether events that wait by themselves
+-- are due; and whether a message failed, or failures in a row are being counted.
 WITH head AS MATERIALIZED (
-    SELECT group_id, events, range_ids, installation IS NOT DISTINCT FROM (SELECT installation FROM installation) AS ours
+    SELECT group_id, events, range_ids, 3 = ANY (statuses) AS has_failure, installation IS NOT DISTINCT FROM (SELECT installation FROM installation) AS ours
     FROM inbox_groups WHERE group_id = ANY ((SELECT oldest_groups($1))::bigint[]))
 SELECT coalesce(sum(events), 0)::bigint AS events,
        coalesce(array_agg(group_id) FILTER (WHERE ours), '{}') AS tagged,
        coalesce(array_agg(group_id) FILTER (WHERE NOT ours), '{}') AS others,
        ARRAY(SELECT DISTINCT unnest(range_ids) FROM head WHERE ours) AS range_ids,
-       EXISTS (SELECT 1 FROM inbox WHERE due_at <= now()) AS singles
+       EXISTS (SELECT 1 FROM inbox WHERE due_at <= now()) AS singles,
+       coalesce(bool_or(has_failure), false) OR EXISTS (SELECT 1 FROM status_failure_runs) AS failures
 FROM head;
 
 -- name: take_others

@@ -8,6 +8,8 @@ UPDATE campaigns
 SET state = $2,
     reason = $3,
     reason_code = $4,
+    released_at = CASE WHEN $2 IN ('scheduled', 'running') AND state NOT IN ('scheduled', 'running') THEN now()
+                       ELSE released_at END,
     started_at = CASE WHEN $2 = 'running' THEN coalesce(started_at, now()) ELSE started_at END,
     finished_at = CASE WHEN $2 IN ('finished', 'cancelled', 'expired') THEN now() END
 WHERE campaign_id = $1;
@@ -19,9 +21,9 @@ WHERE campaign_id = $1 AND state = $2 AND (reason, reason_code) IS DISTINCT FROM
 
 -- name: of_template
 -- Campaigns that would go on sending a template that was paused, disabled or rejected. One of several templates counts if
--- somebody gets it.
+-- somebody gets it. $3, if given: only those that no person released since.
 SELECT campaign_id FROM campaigns
-WHERE state IN ('scheduled', 'running')
+WHERE state IN ('scheduled', 'running') AND ($3::timestamptz IS NULL OR released_at < $3)
   AND EXISTS (SELECT FROM jsonb_array_elements(jsonb_build_array(template) || coalesce(template -> 'others', '[]')) AS part
               WHERE part ->> 'name' = $1 AND part ->> 'language' = $2 AND coalesce((part ->> 'recipients')::bigint, 1) > 0)
 ORDER BY campaign_id;

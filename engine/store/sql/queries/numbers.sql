@@ -65,7 +65,8 @@ FROM numbers WHERE phone_number_id = $1 FOR UPDATE;
 
 -- name: resume
 -- A person ends a stop, or a rest before its time.
-UPDATE numbers SET stopped = false, suspended_until = NULL, suspended_reason = NULL WHERE phone_number_id = $1;
+UPDATE numbers SET stopped = false, suspended_until = NULL, suspended_reason = NULL, resumed_at = now()
+WHERE phone_number_id = $1;
 
 -- name: paused_campaigns
 -- Campaigns that were paused because all of their numbers were stopped, this one among them.

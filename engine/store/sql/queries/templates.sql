@@ -29,6 +29,17 @@ SELECT name, language, status, status_reason, category, synced_at, definition FR
 -- name: of_names
 SELECT name, language, definition FROM templates WHERE name = ANY($1::text[]);
 
+-- name: statuses_of_names
+SELECT name, language, status FROM templates WHERE name = ANY($1::text[]);
+
+-- name: compare_those_of
+-- The templates of a campaign are to be read from the service.
+UPDATE templates SET compare_at = now()
+WHERE (name, language) IN (
+    SELECT part ->> 'name', part ->> 'language'
+    FROM campaigns, jsonb_array_elements(jsonb_build_array(template) || coalesce(template -> 'others', '[]')) AS part
+    WHERE campaign_id = $1);
+
 -- name: take_changed
 -- Templates that an event concerned. Others leave them alone for half a minute.
 UPDATE templates SET compare_at = now() + interval '30 seconds' WHERE compare_at <= now()

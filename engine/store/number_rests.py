@@ -1,0 +1,26 @@
+"""Stores and logs that a number rests, whoever owns it and whoever found out that it must."""
+
+from datetime import UTC, datetime, timedelta
+
+import structlog
+
+from engine.core.stops import NumberRest
+from engine.store.database import Connection
+from engine.store.leases import stop, suspend
+
+log = structlog.get_logger(__name__)
+
+
+async def let_rest(connection: Connection, rest: NumberRest) -> None:
+    """Stop the number until a person resumes it, or let it rest for its time."""
+    number, reason = rest.phone_number_id, rest.reason
+    if rest.wait_s is None:
+        log.warning("number_stopped", number=number, until="a person resumes", reason=reason)
+        await stop(connection, number, reason)
+    else:
+        log.warning("number_suspended", number=number, until=_moment_in(rest.wait_s), reason=reason)
+        await suspend(connection, number, rest.wait_s, reason, for_quota=rest.for_quota)
+
+
+def _moment_in(wait_s: float) -> str:
+    return (datetime.now(UTC) + timedelta(seconds=wait_s)).isoformat(timespec="seconds")
