@@ -74,10 +74,10 @@ ERRORS = """# Error codes
 The codes with which the service refuses a message, in a reply or in a later status. *Drumbeat* says what
 Drumbeat does; [reason codes](../operate/reason-codes.md) say what ends a pause.
 
-In a reply, a code that pauses an account, a number or a campaign gives the recipient back: the message is sent
-after the resume. In a status, the same code pauses the same, but the service had accepted the message, so its
-recipient has failed; `drumbeat campaign retry NAME --failed` sends to those people again. A code that slows a
-number down, or is tried again later, does so in a reply only.
+In a reply, a code that pauses an account, a number or a campaign gives the recipient back: the message is
+sent after the resume. In a status, the same code pauses the same, but the service had accepted the message,
+so its recipient has failed; `drumbeat campaign retry NAME --failed` sends to those people again. A code that
+slows a number down, or is tried again later, does so in a reply only.
 """
 
 

@@ -29,7 +29,8 @@ def test_a_run_stops_as_after_the_same_reply(
     assert scene.service.accepted() < 200, "it stopped soon"
     until(scene.events_delivered, "every status came")
     counts = scene.counts()
-    assert counts["failed"] + counts["pending"] + counts["accepted"] + counts["sent"] == 600, "nobody is lost"
+    assert counts["pending"] + counts["deferred"] > 400, "they wait for the resume"
+    assert counts["unknown"] == counts["skipped"] == 0
 
 
 @pytest.mark.parametrize("code", [131026, 131049])

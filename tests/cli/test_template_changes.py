@@ -96,7 +96,7 @@ def test_resume_all_leaves_it_paused_and_a_resume_loses_nobody(spring: Drumbeat,
     _, stderr = run.communicate(timeout=60)
     assert (run.returncode, "132015" in stderr) == (75, True), stderr
     for _ in range(2):
-        assert "is paused by the service" in spring("campaign", "resume", "--all").stdout
+        assert "is paused by the service" in spring("campaign", "resume", "--all").stderr
     status = spring.ok("campaign", "status", "spring", "--json").json
     assert (status["state"], status["counts"]["failed"]) == ("paused", 0)
     synced.post("templates/order_shipped/status", {"status": "APPROVED", "language": "en_US"})

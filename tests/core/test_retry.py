@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from engine.core.classify import classify
 from engine.core.outcome import NotSent, Rejected, Scope, Setback, Throttled, Transient, Unknown
-from engine.core.retry import Budget, Fail, InDoubt, Retry, Wait, decide
+from engine.core.retry import TRANSIENT_ATTEMPTS_MAX, Budget, Fail, InDoubt, Retry, Wait, decide
 
 NONE = Budget()
 
@@ -107,3 +108,34 @@ def test_the_wait_that_the_service_asks_for_is_passed_on() -> None:
 def test_a_recipients_rejection_fails_it_and_may_suppress() -> None:
     rejected = Rejected(Scope.RECIPIENT, 131050, "131050", "stop", suppress=True)
     assert decide(rejected, NONE) == Fail("131050", "stop", suppress=True)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        0,
+        104,
+        190,
+        3,
+        10,
+        200,
+        299,
+        368,
+        131031,
+        131042,
+        33,
+        131045,
+        133000,
+        133010,
+        131048,
+        132001,
+        132015,
+        132016,
+    ],
+)
+def test_a_refusal_that_says_nothing_about_the_recipient_gives_the_recipient_back(code: int) -> None:
+    """However often a person resumes too early, it spends no attempt."""
+    spent = Budget(transient_failures=TRANSIENT_ATTEMPTS_MAX - 1)
+    outcome = classify(400, code, "why", None, None)
+    assert isinstance(outcome, Rejected)
+    assert decide(outcome, spent) == Retry(Wait.NONE, 1, str(code), None, spent)

@@ -111,6 +111,7 @@ async def test_a_scheduled_campaign_whose_template_is_paused_is_paused_at_its_st
         template.status = "PAUSED"
         async with started(pool, emulator, waba_id=waba):
             await until(is_paused)
-    _, reason = await state_of(pool, campaign)
+            _, reason = await state_of(pool, campaign)
+            code = await pool.fetchval("SELECT reason_code FROM campaigns")
     assert reason == "the template order_shipped (en_US) is paused by the service"
-    assert await pool.fetchval("SELECT reason_code FROM campaigns") == "template_refused"
+    assert code == "template_refused"
