@@ -1,7 +1,7 @@
 """Tells one phone number from two, and from a number with an extension.
 
-Law: digits that follow a complete number are no part of it. Joined to it, they name a number that nobody wrote,
-such as 030 2312500102 for `030 23125001/02`. A slash and a bracket also separate the area code, as in
+Law: digits that follow a complete number are no part of it. Joined to it, they name a number that nobody
+wrote, such as 030 2312500102 for `030 23125001/02`. A slash and a bracket also separate the area code, as in
 `030/23125001`; there, the digits before them are not complete yet. A dash only separates groups: in
 `030 231250-09`, all digits are dialled.
 """
