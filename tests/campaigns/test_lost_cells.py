@@ -3,6 +3,7 @@
 import csv
 import re
 import zipfile
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,13 +22,14 @@ from engine.errors import ConfigurationError
 from engine.store.database import Pool
 from tests.campaigns.audience_files import write_csv, write_json_lines
 
+Rows = Sequence[Sequence[object]]
 FIXTURES = Path(__file__).parent / "fixtures"
 NO_RESULT = object()
 RULES = RowRules(params=("name",), defaults={"name": "friend"})
-PEOPLE = [["+14155550101", "Ada"], [NO_RESULT, NO_RESULT], ["+14155550103", "Cy"]]
+PEOPLE: Rows = [["+14155550101", "Ada"], [NO_RESULT, NO_RESULT], ["+14155550103", "Cy"]]
 
 
-def write_sheet(path: Path, rows: list[list[object]], *, computes_all: bool = False) -> None:
+def write_sheet(path: Path, rows: Rows, *, computes_all: bool = False) -> None:
     """Write a sheet with one table; xlsxwriter stores a 0 for each formula, which is then taken out."""
     with xlsxwriter.Workbook(path) as made:
         sheet = made.add_worksheet("Kunden")
@@ -190,7 +192,7 @@ def write_ods_cells(path: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [write_csv, write_json_lines])
-def test_the_words_of_errors_are_errors_in_texts(tmp_path: Path, write: object) -> None:
+def test_the_words_of_errors_are_errors_in_texts(tmp_path: Path, write: Callable[..., None]) -> None:
     words = [
         "#N/A",
         "#REF!",
@@ -205,7 +207,7 @@ def test_the_words_of_errors_are_errors_in_texts(tmp_path: Path, write: object) 
     ]
     kept = ["#1", "NULL", "N/A", "#Rabatt", "nan", "#REF", "Err"]
     path = tmp_path / "a.txt"
-    write(path, ["phone", "name"], [[f"+141555501{at:02}", word] for at, word in enumerate([*words, *kept])])  # type: ignore[operator]
+    write(path, ["phone", "name"], [[f"+141555501{at:02}", word] for at, word in enumerate([*words, *kept])])
     found = inspect(path)
     assert found.good == len(kept)
     assert found.reject_codes == {"cell_error": len(words) - 1, "cell_formula": 1}
@@ -237,9 +239,7 @@ async def test_an_import_lists_whom_it_cannot_read(pool: Pool, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("rows", [[[NO_RESULT, "Ada"]], []])
-async def test_an_import_that_reads_nobody_is_an_error(
-    pool: Pool, tmp_path: Path, rows: list[list[object]]
-) -> None:
+async def test_an_import_that_reads_nobody_is_an_error(pool: Pool, tmp_path: Path, rows: Rows) -> None:
     path = tmp_path / "stop.xlsx"
     write_sheet(path, rows)
     async with pool.acquire() as connection:
@@ -252,9 +252,7 @@ CELLS = st.sampled_from([None, "", NO_RESULT, "#N/A", "#REF!", "Ada", "+14155550
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(rows=st.lists(st.lists(CELLS, max_size=2), max_size=8), computes_all=st.booleans())
-def test_every_row_with_a_cell_is_in_a_count(
-    tmp_path: Path, rows: list[list[object]], computes_all: bool
-) -> None:
+def test_every_row_with_a_cell_is_in_a_count(tmp_path: Path, rows: Rows, computes_all: bool) -> None:
     path = tmp_path / "a.xlsx"
     write_sheet(path, rows, computes_all=computes_all)
     filled = [row for row in rows if any(cell not in (None, "") for cell in row)]
