@@ -37,7 +37,7 @@ class _Cells:
     def __init__(self, sheet: str) -> None:
         self.lost = LostCells()
         self._sheet = sheet
-        self._depth = 0  # of tables, from the wanted one; one may stand in a cell of another
+        self._depth = 0  # of tables and comments, from the wanted table; they may stand in its cells
         self._row = self._rows = self._column = 0
         self._cell: Mapping[str, str] | None = None
         self._text: list[str] = []
@@ -50,6 +50,8 @@ class _Cells:
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         if tag == "table":
             self._depth += bool(self._depth) or _of(attributes, "name") == self._sheet
+        elif tag == "annotation":
+            self._depth += bool(self._depth)  # its text is not the cell's
         elif self._depth != 1:
             return
         elif tag == "table-row":
@@ -59,8 +61,6 @@ class _Cells:
             self._cell, self._text = attributes, []
         elif tag == "p":
             self._parser.CharacterDataHandler = self._text.append
-        elif tag == "annotation":
-            self._depth += 1  # its text is not the cell's
 
     def end(self, tag: str) -> None:
         if tag in ("table", "annotation"):
@@ -90,7 +90,7 @@ class _Cells:
 
 
 def _lost_word(cell: Mapping[str, str], text: str) -> str | None:
-    """The word of a lost cell; None for any other."""
+    """Return the word of a lost cell; None for any other."""
     kinds = {key.rpartition(":")[0]: value for key, value in cell.items() if key.endswith(":value-type")}
     if "error" in kinds.values():
         return text or WITHOUT_RESULT
@@ -102,5 +102,5 @@ def _lost_word(cell: Mapping[str, str], text: str) -> str | None:
 
 
 def _of(attributes: Mapping[str, str], name: str) -> str | None:
-    """The value of an attribute, whatever its prefix."""
+    """Return the value of an attribute, whatever its prefix."""
     return next((value for key, value in attributes.items() if key.rpartition(":")[2] == name), None)

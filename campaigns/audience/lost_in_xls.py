@@ -47,7 +47,7 @@ def read_lost_in_xls(file: BinaryIO, sheet: str, name: str) -> LostCells:
 
 
 def _records(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The records up to the end of this part of the stream."""
+    """Give the records up to the end of this part of the stream."""
     while len(head := stream.read(_HEAD.size)) == _HEAD.size:
         kind, length = _HEAD.unpack(head)
         if kind == _END:
@@ -67,7 +67,7 @@ def _names(body: bytes, sheet: str) -> bool:
 
 
 def _lost_word(kind: int, body: bytes) -> str | None:
-    """The word of a lost cell; None for any other record."""
+    """Return the word of a lost cell; None for any other record."""
     if kind == _ERROR and body[7]:
         return _WORDS.get(body[6], "")
     if kind == _FORMULA and body[12:14] == _NO_NUMBER:

@@ -144,7 +144,7 @@ class _Cells:
 
 
 def _place_of(reference: str) -> tuple[int, int]:
-    """Row and column from 0: C4 is (3, 2)."""
+    """Return row and column from 0: C4 is (3, 2)."""
     if (found := _REFERENCE.fullmatch(reference)) is None:
         return 0, 0
     column = 0

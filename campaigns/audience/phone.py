@@ -106,7 +106,7 @@ class Normaliser:
         return second_number(text, self._is_complete) or self._of_one(text.replace("\t", " "))
 
     def _is_complete(self, text: str) -> bool:
-        """Whether the text is a whole number, and no area code with the first digits after it."""
+        """Return whether the text is a whole number, and no area code with the first digits after it."""
         found = self._of_one(text)
         if isinstance(found, str) and self._mobile is not None:
             found = _repaired(found, text, self._mobile)
@@ -159,7 +159,7 @@ def _unwrapped(text: str) -> str:
 
 
 def _repaired(found: int | str, written: str, mobile: MobileForms) -> int | str:
-    """The mobile number that `written` stands for, or else what was found for it."""
+    """Return the mobile number that `written` stands for, or else what was found for it."""
     if isinstance(found, int):
         repaired = mobile.repaired(str(found), may_be_national=False)
     else:

@@ -184,7 +184,7 @@ class _Sheet:
             spool.write_rows([[_text(row[at]) for at in header.named] for _, row in batch])
 
     def _rows(self) -> Iterator[tuple[int, list[Cell]]]:
-        """All rows with their numbers, from 1, with the lost cells in their places."""
+        """Give all rows with their numbers, from 1, with the lost cells in their places."""
         lost = groupby(self._lost.by_row(), key=itemgetter(0))
         row, cells = next(lost, (-1, iter(())))
         for at, values in enumerate(self._wide_rows()):
@@ -195,7 +195,7 @@ class _Sheet:
             yield at + 1, values
 
     def _wide_rows(self) -> Iterator[list[Cell]]:
-        """The rows that calamine finds, wide enough for the lost cells, and empty ones down to the last."""
+        """Give the rows that calamine finds, wide enough for the lost cells, and empty ones down to the last."""
         (_, left), (bottom, right) = self._sheet.start or (0, 0), self._sheet.end or (0, 0)
         before = [""] * (left - self._first_column)
         after = [""] * (self._lost.last_column - right)
