@@ -195,7 +195,7 @@ class _Sheet:
             yield at + 1, values
 
     def _wide_rows(self) -> Iterator[list[Cell]]:
-        """Give the rows that calamine finds, wide enough for the lost cells, and empty ones down to the last."""
+        """Give the rows that calamine finds, as wide and as many as the lost cells need."""
         (_, left), (bottom, right) = self._sheet.start or (0, 0), self._sheet.end or (0, 0)
         before = [""] * (left - self._first_column)
         after = [""] * (self._lost.last_column - right)
