@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,9 +16,10 @@ from campaigns.audience.row_check import RowRules, row_check
 from campaigns.audience.spreadsheet import safe_cell
 from campaigns.life.actor import actor as this_user
 from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
+from campaigns.pluralise import pluralise
 from campaigns.results.export import phone_text
 from engine.core.phone_aliases import canonical_phone, phone_aliases
-from engine.errors import UsageError
+from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
@@ -134,6 +136,7 @@ async def import_suppressions(
     actor: str = "",
 ) -> SuppressionCounts:
     """Add the phones of a file in the form of an audience. List rows without a readable phone in a file.
+    ConfigurationError if no row has one: another column was meant, or the file is not the list.
 
     Each batch is stored as it is read. To finish a killed import, run it again. Rows are read in a thread, so
     that a console goes on.
@@ -147,13 +150,27 @@ async def import_suppressions(
         batches = check.batches(reader)
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             rejects.add(batch.rejects)
-            counts = await _add(connection, batch.phones, reason, "import")
-            await _audit(connection, "suppress", "import", counts, actor)
-            changed, known = changed + counts.changed, known + counts.unchanged
+            added = await _add(connection, batch.phones, reason, "import")
+            await _audit(connection, "suppress", "import", added, actor)
+            changed, known = changed + added.changed, known + added.unchanged
             rows = changed + known + rejects.counts.total()
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
         source.require_unchanged()
-        return SuppressionCounts(changed, known, rejects.counts.total(), rejects.publish())
+        counts = SuppressionCounts(changed, known, rejects.counts.total(), rejects.publish())
+    _require_somebody(counts, rejects.counts, reader.name)
+    return counts
+
+
+def _require_somebody(counts: SuppressionCounts, codes: Counter[str], where: str) -> None:
+    if counts.changed or counts.unchanged:
+        return
+    rows = f"none of {pluralise(counts.rejected, 'row')} can be read" if counts.rejected else "it has no rows"
+    usual = f"; most often, {REASONS[codes.most_common(1)[0][0]]}" if counts.rejected else ""
+    raise ConfigurationError(
+        f"the list names nobody: {rows}{usual}",
+        where=where,
+        remedy="check the file, and name the column of its phones with --phone-column",
+    )
 
 
 async def _add(connection: Connection, phones: Sequence[int], reason: str, source: str) -> SuppressionCounts:

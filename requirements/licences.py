@@ -17,6 +17,7 @@ ALLOWED = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", 
 SPELLINGS = {
     "Apache 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
+    "BSD": "BSD-2-Clause",  # olefile
     "BSD License": "BSD-3-Clause",
     "ISC License": "ISC",
     "MIT License": "MIT",

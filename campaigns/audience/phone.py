@@ -16,6 +16,7 @@ from campaigns.audience.numbering_plan import (
     known_region,
     plan_of,
 )
+from campaigns.audience.second_number import AREA_CODE_DIGITS_MAX, second_number
 
 CELL_CHARACTERS_MAX = 64  # longer than any number with its separators
 
@@ -28,7 +29,6 @@ _SEPARATORS = str.maketrans("", "", " ().-/")
 # Characters that replace a separator or a plus, by Unicode category or by character.
 _BY_CATEGORY = {"Cf": "", "Zs": " ", "Pd": "-"}  # Cf: invisible marks that a copied contact card may have
 _BY_CHARACTER = {
-    "\t": " ",
     "\u2212": "-",
     "\uff0b": "+",
     "\uff08": "(",
@@ -75,16 +75,7 @@ class Normaliser:
         (found,) = self._all((text,))
         if isinstance(found, str) and found not in _WRONG_DIGITS:
             return found
-        if isinstance(found, int):
-            repaired = mobile.repaired(str(found), may_be_national=False)
-        else:
-            written = _in_ascii(_unwrapped(text.strip()))
-            digits = "".join(filter(str.isdigit, written)).removeprefix("00")
-            repaired = mobile.repaired(
-                digits, may_be_national=not written.lstrip(" (").startswith(("+", "00"))
-            )
-        number = found if repaired is None else _international(repaired)
-        return number if isinstance(number, int) else found
+        return _repaired(found, _in_ascii(_unwrapped(text.strip())), mobile)
 
     def _of_any(self, text: str) -> int | str:
         found = self._of_digits(text) if text.isascii() and text.isdigit() else self._of_text(text.strip())
@@ -112,6 +103,16 @@ class Normaliser:
         return self._of_written(sign + whole + fraction[:shift])
 
     def _of_written(self, text: str) -> int | str:
+        return second_number(text, self._is_complete) or self._of_one(text.replace("\t", " "))
+
+    def _is_complete(self, text: str) -> bool:
+        """Return whether the text is a whole number, and no area code with the first digits after it."""
+        found = self._of_one(text)
+        if isinstance(found, str) and self._mobile is not None:
+            found = _repaired(found, text, self._mobile)
+        return isinstance(found, int) and _national_digits(found) > AREA_CODE_DIGITS_MAX
+
+    def _of_one(self, text: str) -> int | str:
         shape = _SHAPE.fullmatch(text)
         digits = "" if shape is None else shape[2].translate(_SEPARATORS)
         if shape is None or not digits:
@@ -137,7 +138,7 @@ class Normaliser:
 
 def _in_ascii(text: str) -> str:
     """The number in ASCII digits, separators and plus. Keyboards and scripts have other ones."""
-    if text.isascii() and "\t" not in text:
+    if text.isascii():
         return text
     return "".join(map(_character_in_ascii, text))
 
@@ -155,6 +156,22 @@ def _unwrapped(text: str) -> str:
     if (formula := _AS_FORMULA.fullmatch(text)) is not None:
         text = formula[1].strip()
     return text
+
+
+def _repaired(found: int | str, written: str, mobile: MobileForms) -> int | str:
+    """Return the mobile number that `written` stands for, or else what was found for it."""
+    if isinstance(found, int):
+        repaired = mobile.repaired(str(found), may_be_national=False)
+    else:
+        digits = "".join(filter(str.isdigit, written)).removeprefix("00")
+        repaired = mobile.repaired(digits, may_be_national=not written.lstrip(" (").startswith(("+", "00")))
+    number = found if repaired is None else _international(repaired)
+    return number if isinstance(number, int) else found
+
+
+def _national_digits(number: int) -> int:
+    plan = plan_of(str(number))
+    return 0 if plan is None else len(str(number)) - len(plan.code)
 
 
 def _international(digits: str) -> int | str:

@@ -30,9 +30,16 @@ REASONS = {
     "row_shape": "the row has more or fewer cells than the header",
     "row_quotes": "a quoted cell is not closed, or text follows its closing quote",
     "cell_size": "a cell is larger than 128 KiB",
+    "cell_error": "the cell holds an error such as #N/A; correct its formula, or fill the cell",
+    "cell_formula": (
+        "the cell holds a formula without a stored result; open the workbook in a spreadsheet and save it"
+        " as XLSX"
+    ),
     "phone_empty": "there is no phone number",
     "phone_scientific": "a spreadsheet rounded the number; format the column as text and export again",
     "phone_malformed": "the cell is not one phone number of digits, + and the usual separators",
+    "phone_two_numbers": "the cell holds two numbers, or one with a second ending; keep one whole number",
+    "phone_extension": "the number has an extension, which gets no messages; keep the number without it",
     "phone_too_short": "the number has too few digits",
     "phone_too_long": "the number has too many digits",
     "phone_invalid": "no country has such a number; a national number needs --region",

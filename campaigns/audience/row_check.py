@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from itertools import compress, repeat
 
+from campaigns.audience.cell_error import cell_problem, failing_cells
 from campaigns.audience.columns import column_index
 from campaigns.audience.corrections import Corrections, corrected
 from campaigns.audience.header_media import HeaderMedia, HeaderMediaCheck
@@ -87,6 +88,7 @@ class RowCheck:
     phone_index: int
     phone_column: str
     variable_columns: tuple[tuple[int, str], ...]  # index and name; fixed texts have none
+    value_columns: tuple[tuple[int, str], ...]  # these, and that of the languages
     picks: tuple[int | str, ...]  # for each placeholder the index of its column, or its fixed text
     exported: tuple[int, ...]  # variable columns that `campaign export` may have written
     defaults: tuple[tuple[int, str], ...]  # index of a column, and the text for its empty cells
@@ -147,6 +149,10 @@ class RowCheck:
             if isinstance(phone, str):
                 row = batch.rows[at]
                 refused[at] = self._reject(batch.lines[at], row, phone)
+        for index, column in self.value_columns:
+            for at in failing_cells(columns[index]):
+                cell = columns[index][at]
+                refused.setdefault(at, Reject(batch.lines[at], cell_problem(cell) or "", column, cell))
         for at, refused_media in self._refused_media(batch, columns):
             refused.setdefault(at, refused_media)
         for index, _ in self.variable_columns:
@@ -167,7 +173,10 @@ class RowCheck:
                 yield at, Reject(batch.lines[at], problem, column, cell)
 
     def _reject(self, line: int, row: Row, code: str) -> Reject | None:
-        return None if is_blank(row) else Reject(line, code, self.phone_column, row[self.phone_index])
+        if is_blank(row):
+            return None
+        cell = row[self.phone_index]
+        return Reject(line, cell_problem(cell) or code, self.phone_column, cell)
 
     def _variable_reject(self, line: int, row: Row) -> Reject | None:
         for index, column in self.variable_columns:
@@ -204,11 +213,15 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
     defaults = tuple((index_of(column), text) for column, text in rules.defaults.items())
     if phone_index in dict(defaults):
         raise UsageError("--default cannot be for the phones", remedy="name another column")
+    chooser = None if rules.choice is None else _chooser(rules.choice, index_of)
+    at_language = None if chooser is None else chooser.language_index
+    values = dict.fromkeys([*columns, *([] if at_language is None else [at_language])])
     return RowCheck(
         normalise_all=_stored if rules.is_stored else Normaliser(rules.region, rules.as_mobile).normalise_all,
         phone_index=phone_index,
         phone_column=rules.phone_column if rules.is_stored else header[phone_index],
         variable_columns=tuple((index, header[index]) for index in columns),
+        value_columns=tuple((index, header[index]) for index in values),
         picks=picks,
         exported=tuple(
             index
@@ -217,7 +230,7 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
         ),
         defaults=defaults,
         media=None if rules.media is None else HeaderMediaCheck(rules.media),
-        chooser=None if rules.choice is None else _chooser(rules.choice, index_of),
+        chooser=chooser,
         corrections=rules.corrections,
     )
 

@@ -2,12 +2,16 @@
 
 The first row with text is the header. A sheet that is no table is refused: a title above the header, merged
 header cells, values under an empty header cell. Guessing would send the wrong texts.
+
+Law: no cell is quietly empty. Errors and formulas without a stored result stand in the table as their words
+(`cell_error`), and a row that holds nothing else is a row.
 """
 
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from itertools import chain, islice
+from itertools import chain, groupby, islice
+from operator import itemgetter
 from typing import BinaryIO, NamedTuple
 
 from python_calamine import (
@@ -19,13 +23,24 @@ from python_calamine import (
     SheetVisibleEnum,
 )
 
+from campaigns.audience.cell_error import WITHOUT_RESULT
 from campaigns.audience.cell_text import float_text, time_text
 from campaigns.audience.encoding import UnreadableAudience
+from campaigns.audience.formats import Format, Packing, recognise
+from campaigns.audience.lost_cells import LostCells
+from campaigns.audience.lost_in_ods import read_lost_in_ods
+from campaigns.audience.lost_in_xls import read_lost_in_xls
+from campaigns.audience.lost_in_xlsx import read_lost_in_xlsx
 from campaigns.audience.spool import BATCH_ROWS, Spool
 
 Cell = str | float | bool | date | datetime | time | timedelta
 NAMES_SHOWN_MAX = 10
 _NAME_IT = "name one with --sheet"
+_LOST_IN: Mapping[Format | Packing, Callable[[BinaryIO, str, str], LostCells]] = {
+    Format.XLSX: read_lost_in_xlsx,
+    Format.XLS: read_lost_in_xls,
+    Format.ODS: read_lost_in_ods,
+}
 
 
 class SheetRequest(NamedTuple):
@@ -63,7 +78,9 @@ def spool_sheet(file: BinaryIO, sheet_name: str | None, spool: Spool) -> None:
     try:
         with CalamineWorkbook.from_filelike(file) as workbook:
             sheet = _chosen(workbook, sheet_name, spool.name)
-            _Sheet(sheet, spool).read()
+            file.seek(0)
+            lost = _LOST_IN[recognise(file, spool.name)](file, sheet.name, spool.name)
+            _Sheet(sheet, lost, spool).read()
     except PasswordError as error:
         raise _protected(spool.name) from error
     except CalamineError as error:
@@ -148,16 +165,17 @@ def _with_rows(sheet: CalamineSheet, where: str) -> CalamineSheet:
 class _Sheet:
     """The reading of one sheet that has rows."""
 
-    def __init__(self, sheet: CalamineSheet, spool: Spool) -> None:
+    def __init__(self, sheet: CalamineSheet, lost: LostCells, spool: Spool) -> None:
         self._sheet = sheet
+        self._lost = lost
         self._spool = spool
-        self._first_column = (sheet.start or (0, 0))[1]
+        self._first_column = min((sheet.start or (0, 0))[1], lost.first_column)
 
     def read(self) -> None:
         spool = self._spool
         spool.name = f"{spool.name}, sheet '{self._sheet.name}'"
         spool.form = f"sheet '{self._sheet.name}'"
-        rows = enumerate(self._sheet.iter_rows(), 1)
+        rows = self._rows() if self._lost.last_row >= 0 else enumerate(self._sheet.iter_rows(), 1)
         header = self._header(rows)
         spool.header, spool.first = header.names, header.row + 1
         while batch := list(islice(rows, BATCH_ROWS)):
@@ -165,10 +183,39 @@ class _Sheet:
                 self._refuse_unnamed(header, batch)
             spool.write_rows([[_text(row[at]) for at in header.named] for _, row in batch])
 
+    def _rows(self) -> Iterator[tuple[int, list[Cell]]]:
+        """Give all rows with their numbers, from 1, with the lost cells in their places."""
+        lost = groupby(self._lost.by_row(), key=itemgetter(0))
+        row, cells = next(lost, (-1, iter(())))
+        for at, values in enumerate(self._wide_rows()):
+            if at == row:
+                for _, column, word in cells:
+                    values[column - self._first_column] = word
+                row, cells = next(lost, (-1, iter(())))
+            yield at + 1, values
+
+    def _wide_rows(self) -> Iterator[list[Cell]]:
+        """Give the rows that calamine finds, as wide and as many as the lost cells need."""
+        (_, left), (bottom, right) = self._sheet.start or (0, 0), self._sheet.end or (0, 0)
+        before = [""] * (left - self._first_column)
+        after = [""] * (self._lost.last_column - right)
+        for row in self._sheet.iter_rows():
+            yield [*before, *row, *after] if before or after else row
+        width = max(right, self._lost.last_column) - self._first_column + 1
+        for _ in range(bottom, self._lost.last_row):
+            yield [""] * width
+
     def _header(self, rows: Iterator[tuple[int, list[Cell]]]) -> _Header:
         number, cells = next((number, row) for number, row in rows if any(cell != "" for cell in row))
         self._refuse_merged(number)
         names = [_text(cell) for cell in cells]
+        if WITHOUT_RESULT in names:
+            letters = column_letters(self._first_column + names.index(WITHOUT_RESULT))
+            raise UnreadableAudience(
+                f"row {number}, with the names of the columns, holds a formula without a stored result",
+                where=f"{self._spool.name}, row {number}, column {letters}",
+                remedy="open the workbook in a spreadsheet and save it as XLSX",
+            )
         named = [at for at, name in enumerate(names) if name.strip()]
         unnamed = [at for at, name in enumerate(names) if not name.strip()]
         return _Header(number, [names[at] for at in named], named, unnamed)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from campaigns.audience.numbering_plan import INTERNATIONAL, Plains, known_region
 from campaigns.audience.phone import Normaliser
+from campaigns.audience.second_number import AREA_CODE_DIGITS_MAX, EXTENSION, TWO_NUMBERS
 from engine.errors import UsageError
 
 REGIONS = sorted(phonenumbers.SUPPORTED_REGIONS)
@@ -52,7 +53,7 @@ CODES = sorted(phonenumbers.COUNTRY_CODE_TO_REGION_CODE)
         ("1.1987654321E+10", "BR", 5511987654321),
         ("-5.511987654321E+12", None, "phone_scientific"),
         ("call me", None, "phone_malformed"),
-        ("5511987654321 ext 3", None, "phone_malformed"),
+        ("5511987654321 ext 3", None, "phone_extension"),
         ("+", None, "phone_malformed"),
         ("--", None, "phone_malformed"),
         ("55+11987654321", None, "phone_malformed"),
@@ -82,6 +83,55 @@ CODES = sorted(phonenumbers.COUNTRY_CODE_TO_REGION_CODE)
 )
 def test_each_way_of_writing(text: str, region: str | None, expected: int | str) -> None:
     assert Normaliser(region).normalise(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("030 23125001/02", "phone_two_numbers"),
+        ("+49 30 23125001/02", "phone_two_numbers"),
+        ("030 23125003/4", "phone_two_numbers"),
+        ("0171 1234567/68", "phone_two_numbers"),
+        ("030/23125001/02", "phone_two_numbers"),
+        ("030 23125001／02", "phone_two_numbers"),
+        ("030 23125001\t02", "phone_two_numbers"),
+        ("030 23125001\\02", "phone_two_numbers"),
+        ("030 23125001; 02", "phone_two_numbers"),
+        ("030 23125001, 23125002", "phone_two_numbers"),
+        ("030 23125001 oder 02", "phone_two_numbers"),
+        ("030 12345 or 12346", "phone_two_numbers"),
+        ("+14155550107 / +14155550108", "phone_two_numbers"),
+        ("+4930231250 +4930231251", "phone_two_numbers"),
+        ("+49 30 23125007\n+49 30 23125008", "phone_two_numbers"),
+        ("030 23125001 priv. 030 23125002", "phone_two_numbers"),
+        ("030 23125001 (02)", "phone_extension"),
+        ("+1 (415) 555-0104 x123", "phone_extension"),
+        ("+1 415 555 0105 ext. 5", "phone_extension"),
+        ("+1 415 555 0106;ext=7", "phone_extension"),
+        ("030 23125001 Durchwahl 5", "phone_extension"),
+        ("030 23125001 #5", "phone_extension"),
+        ("030/23125009", 493023125009),
+        ("033203/12345", 493320312345),  # an area code of five digits
+        ("+49/30/23125009", 493023125009),
+        ("030/231/25009", 493023125009),
+        ("030 / 231 250-09", 493023125009),
+        ("030.231.250.09", 493023125009),
+        ("0171-1234567", 491711234567),
+        ("+49 (0)30 23125009", 493023125009),
+        ("(030) 23125009", 493023125009),
+        ("+1 (415) 555-0101", 14155550101),
+        ("+33 1/23/45/67/89", 33123456789),
+        ("030 23125009 (mobile)", "phone_malformed"),  # one number, with a word
+        ("/" * 40 + "030/" * 6, "phone_two_numbers"),  # many separators take no time
+    ],
+)
+def test_two_numbers_and_extensions_are_never_joined_to_one(text: str, expected: int | str) -> None:
+    assert Normaliser("DE").normalise(text) == expected
+    assert Normaliser("DE", ("BR",)).normalise(text) == expected
+
+
+def test_a_second_ending_is_found_after_a_number_that_is_repaired() -> None:
+    assert Normaliser(None, ("BR",)).normalise("+55 11 9765-4321/2") == "phone_two_numbers"
 
 
 @pytest.mark.parametrize(
@@ -199,6 +249,33 @@ def test_national_digits_of_every_region_agree_with_the_library(region: str) -> 
                         library("+" + digits, None) if len(digits) > 6 else None
                     )
                     assert ours(digits, region) == reference, digits
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_what_follows_a_number_of_any_region_is_never_swallowed(region: str) -> None:
+    chance = random.Random(region)
+    code = phonenumbers.country_code_for_region(region)
+    normalise = Normaliser(region).normalise
+    for example in examples(region):
+        number = ours(f"{code}{example}")
+        if number is None or len(example) <= AREA_CODE_DIGITS_MAX:
+            continue
+        assert normalise(f"+{code}/{example}") == number
+        for between in ("/", " / ", ";", ",", "\n", "\t", " or ", " oder ", " x", " ext. ", " (", "#"):
+            ending = str(chance.randrange(10 ** chance.randint(1, 9)))
+            assert normalise(f"+{code} {example}{between}{ending}") in (EXTENSION, TWO_NUMBERS)
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_numbers_as_every_region_writes_them_stay_one_number(region: str) -> None:
+    for example in examples(region):
+        parsed = phonenumbers.parse(example, region)
+        written = [
+            phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.NATIONAL),
+            phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.INTERNATIONAL),
+        ]
+        for text in (*written, *(each.replace(" ", "/", 1) for each in written)):
+            assert Normaliser(region).normalise(text) not in (EXTENSION, TWO_NUMBERS), text
 
 
 @pytest.mark.parametrize(
