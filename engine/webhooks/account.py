@@ -11,6 +11,7 @@ from typing import Any
 
 import structlog
 
+from engine.core.template_events import read_template_word
 from engine.store.campaign_states import pause_campaigns_of_template
 from engine.store.database import Connection
 from engine.store.queries import queries
@@ -21,8 +22,6 @@ EVENTS_AT_ONCE = 100
 NUMBER_FIELD = "phone_number_quality_update"
 # After an event of these fields the stored numbers may be outdated.
 ACCOUNT_FIELDS = frozenset({"account_update", "account_alerts", "business_capability_update"})
-# Template statuses that stop a template, in words for people.
-_STOPPED = {"PAUSED": "paused", "DISABLED": "disabled", "REJECTED": "rejected"}
 
 _log = structlog.get_logger()
 
@@ -65,13 +64,14 @@ async def _act_on(connection: Connection, field: str, value: dict[str, Any]) -> 
 
 async def _set_template(connection: Connection, status: TemplateStatus) -> None:
     reason = None if not status.reason or status.reason.upper() == "NONE" else status.reason
+    word = read_template_word(status.event)
     await connection.execute(
-        queries("inbox")["set_template_status"], status.name, status.language, status.event, reason
+        queries("inbox")["set_template_status"], status.name, status.language, word.status, reason
     )
-    if status.event not in _STOPPED:
+    if not word.stopped:
         return
     why = f": {reason}" if reason else ""
-    words = f"template {status.name} ({status.language}) was {_STOPPED[status.event]} by the service{why}"
+    words = f"template {status.name} ({status.language}) was {word.stopped} by the service{why}"
     paused = await pause_campaigns_of_template(connection, status.name, status.language, words)
     _log.warning("template_stopped", template=status.name, language=status.language, campaigns=paused)
 
