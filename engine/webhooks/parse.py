@@ -101,7 +101,8 @@ class Reader:
         try:
             envelope = orjson.loads(body)
         except ValueError as error:
-            envelope = self._repaired(error)
+            parsed.unreadable.append(Unreadable(body, f"not JSON: {error}"[:200]))
+            envelope = _repaired(body)
         problem = "no event in it"
         if type(envelope) is dict and envelope.get("object") == self._expected:
             self._read_entries(envelope)
@@ -110,14 +111,6 @@ class Reader:
         if (found := parsed.events - before) == 0:
             parsed.unreadable.append(Unreadable(body, problem))
         return found or 1
-
-    def _repaired(self, error: ValueError) -> Any:
-        """Keep a body that the strict reader refuses, and return what can be read of it all the same."""
-        self._parsed.unreadable.append(Unreadable(self._body, f"not JSON: {error}"[:200]))
-        try:
-            return orjson.loads(repair(self._body))
-        except ValueError:
-            return None
 
     def _read_entries(self, envelope: dict[str, Any]) -> None:
         for entry in self._list_of(envelope, "entry"):
@@ -156,34 +149,32 @@ class Reader:
         if foreign.origin is Origin.UNKNOWN_NUMBER:
             if has_statuses and not change["value"].get("messages"):
                 return
-            self._hold(change, foreign)
+            self._parsed.unreadable.append(self._held(change, foreign))
         self._parsed.foreign.append(foreign)
 
-    def _hold(self, change: dict[str, Any], foreign: Foreign) -> None:
+    def _held(self, change: dict[str, Any], foreign: Foreign) -> Unreadable:
+        """Return the change as a body of its own, so that it can be read again."""
         entry = {"id": foreign.account, "changes": [change]}
         try:
             part = orjson.dumps({"object": self._expected, "entry": [entry]})
         except orjson.JSONEncodeError:
             part = self._body
-        self._parsed.unreadable.append(Unreadable(part, "its number is not known", foreign.number))
+        return Unreadable(part, "its number is not known", foreign.number)
 
     def _read_messages(
         self, value: dict[str, Any], entry: dict[str, Any], number: str | None, *, has_statuses: bool
     ) -> None:
         messages = self._list_of(value, "messages")
         for message in messages:
-            if type(message) is dict and message.get("type") == SYSTEM:
-                self._read_system(message, entry)
+            is_system = type(message) is dict and message.get("type") == SYSTEM
+            if is_system and (changed := change_of_number(message, self._now())) is not None:
+                self._parsed.opt_outs.append(changed)
+            elif is_system:
+                self._read_account("messages", {"messages": [message]}, entry)
             else:
                 self._read_message(message, number, value.get("contacts"))
         if not has_statuses and not messages:
             self._read_account("messages", value, entry)
-
-    def _read_system(self, message: dict[str, Any], entry: dict[str, Any]) -> None:
-        if (changed := change_of_number(message, self._now())) is not None:
-            self._parsed.opt_outs.append(changed)
-        else:
-            self._read_account("messages", {"messages": [message]}, entry)
 
     def _read_preferences(self, value: dict[str, Any], entry: dict[str, Any]) -> None:
         found = preferences_in(value, read_time(entry.get("time")) or self._now())
@@ -212,7 +203,7 @@ class Reader:
             if not (type(recipient) is str and len(recipient) <= TEXT_CHARACTERS_MAX and clean):
                 recipient = read_text(recipient)
             seconds = read_seconds(status.get("timestamp"))
-            at_us = self._now_us() if seconds is None else seconds * 1_000_000
+            at_us = _microseconds(self._now()) if seconds is None else seconds * 1_000_000
             opaque = status.get("biz_opaque_callback_data")
             tag = (decode(opaque) or FOREIGN) if opaque else NO_TAG
             why = _failure(status) if rank == _FAILED else _NO_FAILURE
@@ -226,9 +217,6 @@ class Reader:
 
     def _now(self) -> datetime:
         return self._received_at or datetime.now(UTC)
-
-    def _now_us(self) -> int:
-        return (self._now() - _EPOCH) // _MICROSECOND
 
     def _read_message(self, message: Any, number: str | None, contacts: Any) -> None:
         wamid = read_identifier(message.get("id")) if isinstance(message, dict) else None
@@ -271,6 +259,18 @@ class Reader:
         except orjson.JSONEncodeError:
             kept = self._body
         self._parsed.unreadable.append(Unreadable(kept, problem))
+
+
+def _repaired(body: bytes) -> Any:
+    """Return what can be read of a body that the strict reader refuses; None for nothing."""
+    try:
+        return orjson.loads(repair(body))
+    except ValueError:
+        return None
+
+
+def _microseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MICROSECOND
 
 
 def _of_known_messages_only(row: StatusRow) -> StatusRow:
