@@ -21,6 +21,7 @@ from campaigns.results.export import phone_text
 from engine.core.phone_aliases import canonical_phone, phone_aliases
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Connection, Pool
+from engine.store.opting_out import follow_changed_numbers
 from engine.store.queries import queries
 
 PAGE_ROWS = 5_000
@@ -175,6 +176,7 @@ def _require_somebody(counts: SuppressionCounts, codes: Counter[str], where: str
 
 async def _add(connection: Connection, phones: Sequence[int], reason: str, source: str) -> SuppressionCounts:
     added = await connection.fetch(queries("suppression")["add"], _with_aliases(phones), reason, source)
+    await follow_changed_numbers(connection, _with_aliases(phones))
     return _counts(phones, [row["phone"] for row in added if row["is_new"]])
 
 

@@ -49,6 +49,7 @@ def serve(
                     port=port,
                     stop=stop.event,
                     on_listening=_announce,
+                    accounts=[settings.waba_id] if settings.waba_id else (),
                     intervals=Intervals(silence_s=settings.silence_s),
                     reread=secrets.reread,
                 )

@@ -15,12 +15,14 @@ from campaigns.results.breakdown import GROUP_TIMEOUT_S, range_groups
 from campaigns.results.export import phone_text
 from campaigns.results.reply_text import reply_text
 from engine.core.phone_aliases import phone_aliases
+from engine.core.sanitise import sanitise
 from engine.errors import UsageError
 from engine.store.database import Pool
 from engine.store.queries import queries
 
 COLUMNS = ("phone", "sent_at", "type", "text", "quotes", "wamid", "phone_number_id")
 PAGE_MAX = 100
+FORGOTTEN = "forgotten"
 LOOKED_AT_MAX = 200  # messages that one page of a campaign's answers looks at
 # A message that quotes nothing is an answer if its sender is a recipient. Looking for one takes 6 to 9 ms for
 # a million recipients of the database, so a page ends early rather than late.
@@ -45,7 +47,10 @@ def _values(row: dict[str, Any]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedReply:
-    """A message that a person wrote. `text`: empty for pictures and the like. `quotes_message`: it answers a
+    """A message that a person wrote.
+
+    `phone`: in digits; or the pseudonym of a forgotten person; or an id of the service that names no phone;
+    empty if nothing names the person. `text`: empty for pictures and the like. `quotes_message`: it answers a
     message by name; otherwise it came within a week after one.
     """
 
@@ -55,6 +60,14 @@ class ReceivedReply:
     text: str
     phone_number_id: str | None
     quotes_message: bool
+
+    @property
+    def is_phone(self) -> bool:
+        return bool(phone_aliases(self.phone))
+
+    @property
+    def is_forgotten(self) -> bool:
+        return self.phone.startswith(f"{FORGOTTEN}-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +148,9 @@ async def _quoting(pool: Pool, campaign_id: int, rows: Sequence[asyncpg.Record])
 
 
 async def _is_from_recipient(pool: Pool, campaign_id: int, row: asyncpg.Record) -> bool:
-    if not row["sender"].isdecimal():
-        return False  # a pseudonym
-    spellings = [int(alias) for alias in phone_aliases(row["sender"])]
+    spellings = phone_aliases(row["sender"])
+    if not spellings:
+        return False  # a pseudonym, or an id of the service
     asked = (campaign_id, spellings[0], spellings[-1], row["sent_at"])
     async with pool.acquire() as connection, connection.transaction(readonly=True):
         await connection.execute(queries("person")["look_by_filter"])
@@ -147,7 +160,7 @@ async def _is_from_recipient(pool: Pool, campaign_id: int, row: asyncpg.Record) 
 def _reply(row: asyncpg.Record) -> ReceivedReply:
     return ReceivedReply(
         row["sent_at"],
-        row["sender"] if row["sender"].isdecimal() else f"forgotten{row['sender']}",
+        f"{FORGOTTEN}{row['sender']}" if row["sender"].startswith("-") else sanitise(row["sender"]),
         row["type"],
         reply_text(row["body"]),
         row["phone_number_id"],

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
+from engine.core.phone_digits import phone_digits
 from engine.core.recipient_reasons import WORDS, RecipientReason
 
 # Accents of Latin, Greek and Cyrillic letters; points of Hebrew and Arabic, which are mostly not written.
@@ -70,3 +71,32 @@ def _texts(message: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def _part(parent: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     part = parent.get(name)
     return part if isinstance(part, dict) else {}
+
+
+_PHONES = re.compile(r"\+?[0-9][0-9 ()./\u00a0-]{5,22}[0-9]", re.ASCII)
+
+
+def read_changed_number(message: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the former and the present phone, in digits, of a person who changed the number.
+
+    The service writes a `system` message then (open point). The present phone has a field of its own, or is
+    only in the text for people: "Ben changed from 14155550152 to 14155550198".
+    """
+    system = _part(message, "system")
+    if "changed_number" not in str(system.get("type")):
+        return None
+    former = _digits(message.get("from")) or _digits(system.get("customer"))
+    told = _PHONES.findall(str(system.get("body") or ""))
+    present = next(
+        (
+            digits
+            for each in (system.get("new_wa_id"), system.get("wa_id"), *reversed(told))
+            if (digits := _digits(each)) and digits != former
+        ),
+        None,
+    )
+    return (former, present) if former and present else None
+
+
+def _digits(given: Any) -> str | None:
+    return phone_digits(str(given)) if isinstance(given, str | int) else None

@@ -16,6 +16,7 @@ _REASONS = {
     408: "Request Timeout",
     413: "Content Too Large",
     414: "URI Too Long",
+    415: "Unsupported Media Type",
     431: "Request Header Fields Too Large",
     500: "Internal Server Error",
     503: "Service Unavailable",

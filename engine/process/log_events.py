@@ -127,6 +127,18 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
         ),
         _event("events_not_stored", "The receiver answers 503.", "events_stored_again"),
         _event(
+            "foreign_events_ignored",
+            "Events of another business account arrive, `waba_id`; they change nothing. If it is yours, set "
+            "`DRUMBEAT_WABA_ID`.",
+            "foreign_events_ended",
+        ),
+        _event(
+            "events_of_unknown_number_kept",
+            "Events of a number arrive that `drumbeat numbers list` does not show. They change nothing. For 8"
+            " days they are read again once `drumbeat numbers sync` finds the number.",
+            "events_of_unknown_number_ended",
+        ),
+        _event(
             "notification_failed",
             "A receiver of notifications does not take them; they are tried again for a day.",
             "notifications_delivered_again",
@@ -164,6 +176,11 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
             "This host's clock is `skew_s` behind the database's; stored times are corrected. Set the clock.",
         ),
         _event("events_dropped", "Events matched no message for 8 days."),
+        _event(
+            "opt_outs_untied",
+            "People opted out whom no phone and no known message names. What they wrote is kept among the "
+            "replies: suppress them by hand.",
+        ),
         _event(
             "process_ended",
             "A process of `worker --processes` ended by itself; another starts after `restart_s` seconds.",

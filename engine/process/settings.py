@@ -149,7 +149,7 @@ class Settings(BaseSettings):
     access_token: Token | None = None
     """The access token of the account."""
     waba_id: Identifier | None = None
-    """The id of the business account."""
+    """The id of the business account. The receiver ignores events of other accounts."""
     app_secret: AppSecret | None = None
     """The key with which the service signs its events; two lines while it is replaced."""
     verify_token: PlainSecret | None = None

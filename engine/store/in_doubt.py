@@ -11,7 +11,7 @@ from datetime import datetime
 
 import asyncpg
 
-from engine.core.phone_aliases import phone_aliases
+from engine.core.phone_digits import phones_named
 from engine.core.retry import SILENCE_S
 from engine.core.states import CampaignEvent, CampaignState, ReasonCode, with_indefinite_article
 from engine.errors import UsageError
@@ -156,7 +156,7 @@ async def _defer(
 async def _waiting_untagged(connection: Connection, ranges: Sequence[int]) -> tuple[list[str], list[int]]:
     """Whom untagged events that wait may be about: numbers and phones, with both aliases of each phone."""
     rows = await connection.fetch(queries("in_doubt")["waiting_untagged_events"], ranges)
-    pairs = [(row["phone_number_id"], phone) for row in rows for phone in phone_aliases(row["recipient"])]
+    pairs = [(row["phone_number_id"], phone) for row in rows for phone in phones_named(row["recipient"])]
     return [number for number, _ in pairs], [phone for _, phone in pairs]
 
 

@@ -19,6 +19,7 @@ from engine.core.states import CampaignEvent, ReasonCode
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.database import Connection
 from engine.store.facts import ACCEPTED, STORED_KIND, AttemptCounts, Fact, FactKind, shortened
+from engine.store.opting_out import suppress_for_good
 from engine.store.outcome_runs import record_outcome_runs
 from engine.store.queries import queries
 
@@ -74,9 +75,7 @@ async def _suppress(connection: Connection, opted_out: Sequence[Fact]) -> None:
     reasons = [f"opted out ({fact.reason})" for fact in opted_out]
     rows = await connection.fetch(queries("facts")["phones"], *_keys(opted_out), reasons)
     listed = [(phone, row["reason"]) for row in rows for phone in phone_aliases(str(row["phone"]))]
-    await connection.execute(
-        queries("suppression")["add_each"], [phone for phone, _ in listed], [reason for _, reason in listed]
-    )
+    await suppress_for_good(connection, listed)
 
 
 async def change_range_counters(connection: Connection, changes: Counter[tuple[int, str]]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import structlog
 
-from engine.core.template_status import STOPPED_STATUSES
+from engine.core.template_events import read_template_word
 from engine.store.campaign_states import pause_campaigns_of_template
 from engine.store.database import Connection
 from engine.store.queries import queries
@@ -64,15 +64,14 @@ async def _act_on(connection: Connection, field: str, value: dict[str, Any]) -> 
 
 async def _set_template(connection: Connection, status: TemplateStatus) -> None:
     reason = None if not status.reason or status.reason.upper() == "NONE" else status.reason
+    word = read_template_word(status.event)
     await connection.execute(
-        queries("inbox")["set_template_status"], status.name, status.language, status.event, reason
+        queries("inbox")["set_template_status"], status.name, status.language, word.status, reason
     )
-    if status.event not in STOPPED_STATUSES:
+    if not word.stopped:
         return
     why = f": {reason}" if reason else ""
-    words = (
-        f"template {status.name} ({status.language}) was {STOPPED_STATUSES[status.event]} by the service{why}"
-    )
+    words = f"template {status.name} ({status.language}) was {word.stopped} by the service{why}"
     paused = await pause_campaigns_of_template(connection, status.name, status.language, words)
     _log.warning("template_stopped", template=status.name, language=status.language, campaigns=paused)
 

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from engine.core.event_origin import Origin
 
 # The columns of a tag.
 TagColumns: TypeAlias = tuple[str | None, int | None, int | None, int | None, int | None]
@@ -69,6 +71,26 @@ class IncomingMessage(NamedTuple):
     body: str
 
 
+class OptOutEvent(NamedTuple):
+    """What the service says of a person beside a message of theirs; the fields of `opt_out_events`.
+
+    `kind`: refused, stop, resume or changed. `installation`: of the tag that `range_id` and `seq` come from.
+    `matches_tried`: 0, or more for an event that is not to be counted if its person cannot be found.
+    """
+
+    event_key: str
+    kind: str
+    phone: int | None
+    wamid: str | None
+    range_id: int | None
+    seq: int | None
+    installation: str | None
+    category: str | None
+    new_phone: int | None
+    occurred_at: datetime
+    matches_tried: int = 0
+
+
 class TemplateKey(NamedTuple):
     """Which template an event is about."""
 
@@ -77,7 +99,7 @@ class TemplateKey(NamedTuple):
 
 
 class TemplateStatus(NamedTuple):
-    """Field `message_template_status_update`. `event`: APPROVED, REJECTED, PAUSED, PENDING, DISABLED."""
+    """Field `message_template_status_update`. `event`: a word, see engine/core/template_events.py."""
 
     name: str
     language: str
@@ -98,26 +120,61 @@ class AccountEvent(NamedTuple):
     occurred_at: datetime | None
 
 
+class Foreign(NamedTuple):
+    """Where a change came from that is not ours."""
+
+    origin: Origin
+    account: str | None
+    number: str | None
+
+
 class Unreadable(NamedTuple):
-    """A part of a signed body that could not be read: kept, with the problem in words."""
+    """A part of a signed body that could not be read: kept, with the problem in words.
+
+    `phone_number_id`: the part can be read, but its number is not known.
+    """
 
     part: bytes
     problem: str
+    phone_number_id: str | None = None
 
 
 @dataclass(slots=True)
 class Parsed:
     """Everything that the bodies held. Nothing is lost: what cannot be read is in `unreadable`.
 
-    `opted_out`: the statuses which say that their recipient stopped marketing messages (131050).
+    `opt_outs`: what the service says of people. `refused`: the same, from statuses (131050), which are
+    counted as statuses. `foreign`: where each change came from that is not ours.
     """
 
     statuses: list[StatusRow] = field(default_factory=list)
     messages: list[IncomingMessage] = field(default_factory=list)
     account: list[AccountEvent] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
-    opted_out: list[StatusRow] = field(default_factory=list)
+    refused: list[OptOutEvent] = field(default_factory=list)
+    opt_outs: list[OptOutEvent] = field(default_factory=list)
+    foreign: list[Foreign] = field(default_factory=list)
 
     @property
     def events(self) -> int:
-        return len(self.statuses) + len(self.messages) + len(self.account) + len(self.unreadable)
+        kept = len(self.statuses) + len(self.messages) + len(self.account) + len(self.unreadable)
+        return kept + len(self.opt_outs) + len(self.foreign)
+
+    def halves(self) -> "tuple[Parsed, Parsed] | None":
+        """Return the events in two parts, first each list by itself; None if there is only one event."""
+        lists: list[list[Any]] = [
+            self.statuses, self.messages, self.account, self.unreadable, self.refused, self.opt_outs
+        ]  # fmt: skip
+        filled = [at for at, found in enumerate(lists) if found]
+        if len(filled) > 1:
+            cuts = [len(found) if at == filled[0] else 0 for at, found in enumerate(lists)]
+        else:
+            cuts = [len(found) // 2 for found in lists]
+        first = [found[:cut] for found, cut in zip(lists, cuts, strict=True)]
+        rest = [found[cut:] for found, cut in zip(lists, cuts, strict=True)]
+        return (_parsed(first), _parsed(rest)) if any(first) else None
+
+
+def _parsed(lists: list[list[Any]]) -> Parsed:
+    statuses, messages, account, unreadable, refused, opt_outs = lists
+    return Parsed(statuses, messages, account, unreadable, refused, opt_outs)

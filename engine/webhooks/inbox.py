@@ -1,7 +1,7 @@
 """Commits what the receiver accepted: one transaction for a group of bodies, before any of them is answered.
 
-Law: a repeated event changes nothing. A text that Postgres refuses must not block the other bodies: each body
-is then written in a transaction of its own, and the refused one is kept as bytes.
+Law: a repeated event changes nothing. A part that the store refuses takes no other with it: then each body is
+written in a transaction of its own, and of a refused body each event. The refused body is kept as bytes.
 """
 
 import hashlib
@@ -9,24 +9,17 @@ import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from engine.core.event_origin import Ours
 from engine.core.phone_aliases import phone_aliases
 from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.queries import queries
-from engine.webhooks.events import (
-    INSTALLATION,
-    PHONE_NUMBER_ID,
-    RANGE_ID,
-    RECIPIENT,
-    SEQ,
-    AccountEvent,
-    IncomingMessage,
-    Parsed,
-    StatusRow,
-    Unreadable,
-)
+from engine.webhooks.events import PHONE_NUMBER_ID, AccountEvent, IncomingMessage, Parsed, Unreadable
+from engine.webhooks.opt_out_events import note_events
 from engine.webhooks.opt_outs import note_opt_outs
 from engine.webhooks.packing import GroupRow, pack
 from engine.webhooks.parse import Reader, parse
+from engine.webhooks.senders import with_senders
+from engine.webhooks.waiting import FIRST_WAIT_S
 
 # A delay of this length only makes an attempt in doubt wait longer before it counts as probably not sent.
 EVENT_FLOW_S = 1.0
@@ -35,11 +28,12 @@ EVENT_FLOW_S = 1.0
 class BodyGroup:
     """Signed bodies that are committed together, and the events read from them."""
 
-    def __init__(self, product: str) -> None:
+    def __init__(self, product: str, ours: Ours | None = None) -> None:
         self._product = product
+        self._ours = ours
         self._bodies: list[bytes] = []
         self.parsed = Parsed()
-        self._reader = Reader(self.parsed, product)
+        self._reader = Reader(self.parsed, product, ours=ours)
         self.events = 0
 
     def add(self, body: bytes) -> int:
@@ -52,7 +46,7 @@ class BodyGroup:
     def apart(self) -> Iterator[tuple[bytes, Parsed]]:
         """Each body with its own events, parsed again."""
         for body in self._bodies:
-            yield body, parse(body, self._product)
+            yield body, parse(body, self._product, ours=self._ours)
 
 
 class EventFlow:
@@ -79,23 +73,35 @@ async def write(connection: Connection, group: BodyGroup, event_flow: EventFlow 
     with 200.
     """
     event_flow = event_flow or EventFlow()
-    try:
-        await write_together(connection, group.parsed, event_flow)
-    except Exception as error:
-        if _is_away(error):
-            raise
+    if await _refusal(connection, group.parsed, event_flow) is not None:
         for body, parsed in group.apart():
             await _write_alone(connection, body, parsed, event_flow)
 
 
 async def _write_alone(connection: Connection, body: bytes, parsed: Parsed, event_flow: EventFlow) -> None:
+    """Commit one body. If the store refuses it, halve its events until each refused one stands alone, and
+    keep the body for these.
+    """
+    if (error := await _refusal(connection, parsed, event_flow)) is None:
+        return
+    halves = parsed.halves()
+    if halves is None:
+        problem = Unreadable(body, f"the store refused it: {error}"[:200])
+        await write_together(connection, Parsed(unreadable=[problem]), event_flow)
+        return
+    for half in halves:
+        await _write_alone(connection, body, half, event_flow)
+
+
+async def _refusal(connection: Connection, parsed: Parsed, event_flow: EventFlow) -> Exception | None:
+    """Commit the events. Returns why the store refuses a value of them; None if they are committed."""
     try:
         await write_together(connection, parsed, event_flow)
     except Exception as error:
         if _is_away(error):
             raise
-        problem = Unreadable(body, f"the store refused it: {error}"[:200])
-        await write_together(connection, Parsed(unreadable=[problem]), event_flow)
+        return error
+    return None
 
 
 def _is_away(error: Exception) -> bool:
@@ -108,7 +114,7 @@ async def write_together(connection: Connection, parsed: Parsed, event_flow: Eve
     statuses = parsed.statuses
     groups = pack(statuses)
     numbers = event_flow.unreported({number for status in statuses if (number := status[PHONE_NUMBER_ID])})
-    others = parsed.messages or parsed.account or parsed.unreadable or parsed.opted_out
+    others = parsed.messages or parsed.account or parsed.unreadable or parsed.opt_outs or parsed.refused
     if len(groups) == 1 and not (numbers or others):
         # One statement is a transaction: one round trip instead of three.
         await _write_group(connection, groups[0])
@@ -124,8 +130,8 @@ async def write_together(connection: Connection, parsed: Parsed, event_flow: Eve
             await _write_account(connection, parsed.account)
         if parsed.unreadable:
             await _write_unreadable(connection, parsed.unreadable)
-        if parsed.opted_out:
-            await _suppress(connection, parsed.opted_out)
+        if opt_outs := parsed.refused + parsed.opt_outs:
+            await note_events(connection, opt_outs)
     event_flow.reported(numbers)
 
 
@@ -134,9 +140,12 @@ async def _write_group(connection: Connection, group: GroupRow) -> None:
 
 
 async def _write_messages(connection: Connection, messages: Sequence[IncomingMessage]) -> None:
+    messages = await with_senders(connection, messages)
     columns = map(list, zip(*messages, strict=True))
-    rows = await connection.fetch(queries("inbox")["keep_messages"], *columns)
-    await note_opt_outs(connection, messages, {row["wamid"] for row in rows})
+    waits_s = [None if phone_aliases(message.sender) else FIRST_WAIT_S for message in messages]
+    rows = await connection.fetch(queries("inbox")["keep_messages"], *columns, waits_s)
+    new = {row["wamid"] for row in rows}
+    await note_opt_outs(connection, [message for message in messages if message.wamid in new])
 
 
 async def _write_account(connection: Connection, events: Sequence[AccountEvent]) -> None:
@@ -145,18 +154,8 @@ async def _write_account(connection: Connection, events: Sequence[AccountEvent])
 
 
 async def _write_unreadable(connection: Connection, parts: Sequence[Unreadable]) -> None:
-    rows = [(hashlib.sha256(part.part).hexdigest(), part.part, part.problem) for part in parts]
+    rows = [(hashlib.sha256(part.part).hexdigest(), *part) for part in parts]
     await connection.execute(queries("inbox")["keep_unreadable"], *map(list, zip(*rows, strict=True)))
-
-
-async def _suppress(connection: Connection, statuses: Sequence[StatusRow]) -> None:
-    """Opt out the phone that our tag names, and both aliases of the phone that the service names."""
-    rows = [
-        (status[INSTALLATION], status[RANGE_ID], status[SEQ], phone)
-        for status in statuses
-        for phone in phone_aliases(status[RECIPIENT] or "") or (None,)
-    ]
-    await connection.execute(queries("inbox")["suppress"], *map(list, zip(*rows, strict=True)))
 
 
 def account_key(field: str, value: str, occurred_at: datetime | None) -> str:

@@ -5,12 +5,15 @@ Law: `done(True)` is called only after the commit that holds the body. A full qu
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import asyncpg
 
+from engine.core.event_origin import Origin, Ours
+from engine.core.units import SECOND_NS
 from engine.process.throttled_log import ThrottledLog
 from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
+from engine.store.queries import queries
 from engine.webhooks.events import Parsed
 from engine.webhooks.inbox import BodyGroup, EventFlow, write
 from engine.webhooks.metrics import Metrics
@@ -24,6 +27,7 @@ COMMITS_AT_ONCE = 2
 COMMIT_TIMEOUT_S = 5.0  # the service waits for the answer; a repeat of a slow commit does no harm
 
 WATCH_S = 1.0
+FOREIGN_QUIET_NS = 300 * SECOND_NS  # after so long without one, events of others are over
 _AWAY = (*LOST_CONNECTION, asyncpg.PostgresError)
 
 
@@ -53,8 +57,10 @@ class Intake:
         committed: asyncio.Event | None = None,
         waiting_events_max: int = WAITING_EVENTS_MAX,
         commit_timeout_s: float = COMMIT_TIMEOUT_S,
+        accounts: Collection[str] = (),
     ) -> None:
         self.healthy = True
+        self._ours = Ours(frozenset(accounts))
         self._pool = pool
         self._metrics = metrics
         self._product = product
@@ -65,6 +71,13 @@ class Intake:
         self._bytes = 0
         self._commits = 0  # in progress
         self._not_stored = ThrottledLog("events_not_stored", "events_stored_again")
+        self._foreign = {
+            origin: ThrottledLog(*names)
+            for origin, names in {
+                Origin.OTHER_ACCOUNT: ("foreign_events_ignored", "foreign_events_ended"),
+                Origin.UNKNOWN_NUMBER: ("events_of_unknown_number_kept", "events_of_unknown_number_ended"),
+            }.items()
+        }
         self._wake = asyncio.Event()
         self._flow = EventFlow()
 
@@ -111,19 +124,26 @@ class Intake:
         return bool(self._queue) and (not self._commits or self._queue[0].is_full())
 
     async def watch(self) -> None:
-        """Check once a WATCH_S whether the database answers, for `/readyz`. Runs until cancelled."""
+        """Look once a WATCH_S. Runs until cancelled."""
         while True:
-            try:
-                async with asyncio.timeout(self._commit_timeout_s):
-                    await self._pool.fetchval("SELECT 1")
-                self.healthy = True
-            except _AWAY:
-                self.healthy = False
+            await self.look()
+            for log in self._foreign.values():
+                log.check_quiet(FOREIGN_QUIET_NS)
             await asyncio.sleep(WATCH_S)
+
+    async def look(self) -> None:
+        """Read which numbers are ours, and note whether the database answers, for `/readyz`."""
+        try:
+            async with asyncio.timeout(self._commit_timeout_s):
+                numbers = await self._pool.fetchval(queries("inbox")["our_numbers"])
+            self._ours = Ours(self._ours.accounts, frozenset(numbers))
+            self.healthy = True
+        except _AWAY:
+            self.healthy = False
 
     def _open_group(self) -> _Waiting:
         """Start the group that takes new bodies from now on."""
-        waiting = _Waiting(BodyGroup(self._product))
+        waiting = _Waiting(BodyGroup(self._product, self._ours))
         self._queue.append(waiting)
         self._wake.set()
         return waiting
@@ -155,6 +175,8 @@ class Intake:
         self._bytes -= waiting.body_bytes
         if committed:
             _count(self._metrics, waiting.group.parsed)
+            for foreign in waiting.group.parsed.foreign:
+                self._foreign[foreign.origin].report(waba_id=foreign.account, number=foreign.number)
         for done in waiting.dones:
             done(committed)
         if committed:
@@ -167,4 +189,7 @@ def _count(metrics: Metrics, parsed: Parsed) -> None:
     metrics.events["status"] += len(parsed.statuses)
     metrics.events["message"] += len(parsed.messages)
     metrics.events["account"] += len(parsed.account)
+    metrics.events["opt_out"] += len(parsed.opt_outs) + len(parsed.refused)
     metrics.events["unreadable"] += len(parsed.unreadable)
+    for foreign in parsed.foreign:
+        metrics.events[foreign.origin.value] += 1

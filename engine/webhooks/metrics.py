@@ -20,6 +20,7 @@ class Metrics(Collector):
     answers: Counter[int] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
     applied: Counter[str] = field(default_factory=Counter)
+    untied_opt_outs: int = 0
     commits: int = 0
     waiting: int = 0
     connections: int = 0
@@ -28,12 +29,23 @@ class Metrics(Collector):
     def collect(self) -> Iterable[Metric]:
         """For the registry."""
         yield _family("callback_answers", "Answers of the callback by HTTP status.", "status", self.answers)
-        yield _family("events", "Stored events: status, message, account, unreadable.", "kind", self.events)
+        yield _family(
+            "events",
+            "Events: status, message, account, opt_out, unreadable are stored; other_account, unknown_number "
+            "are not ours.",
+            "kind",
+            self.events,
+        )
         yield _family(
             "events_applied",
             "Status events: matched, returned (no attempt known yet), dropped.",
             "result",
             self.applied,
+        )
+        yield CounterMetricFamily(
+            "drumbeat_opt_outs_untied",
+            "Opt-outs that name no phone that is known: they are kept, and suppress nobody.",
+            self.untied_opt_outs,
         )
         yield CounterMetricFamily("drumbeat_event_commits", "Commits that stored events.", self.commits)
         yield GaugeMetricFamily(

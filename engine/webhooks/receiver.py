@@ -21,12 +21,13 @@ from engine.process.answers import Answer, encode
 from engine.process.memory import rare_collections
 from engine.process.probe_server import is_foreign_address
 from engine.process.probes import Probes
+from engine.webhooks.body_coding import CODING_HEADER, NotUnpacked, unpack
 from engine.webhooks.intake import Intake
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.signature import SIGNATURE_HEADER, Verifier
 from http_server.connection import HttpConnection
 from http_server.limits import Limits
-from http_server.parser import RawRequest
+from http_server.parser import Headers, RawRequest
 from http_server.replies import ReplySlot
 from http_server.server import Server
 
@@ -69,7 +70,8 @@ class Receiver:
         self._metrics = metrics
         self._probes = probes
         self.use(secrets)
-        self.server = Server(self, limits or LIMITS, HttpConnection, self._count_connections)
+        self._limits = limits or LIMITS
+        self.server = Server(self, self._limits, HttpConnection, self._count_connections)
 
     def use(self, secrets: Secrets) -> None:
         """Verify with these secrets from now on."""
@@ -84,7 +86,7 @@ class Receiver:
         if path != CALLBACK_PATH:
             self._probes.handle(method, path, partial(_fill, slot))
         elif method == b"POST":
-            self._take_events(slot, headers.get(SIGNATURE_HEADER), body)
+            self._take_events(slot, headers, body)
         elif method == b"GET":
             self._fill(slot, self._shake_hands(query))
         else:
@@ -100,10 +102,18 @@ class Receiver:
             self._metrics.answers[answer.status] += 1
             _fill(slot, answer)
 
-    def _take_events(self, slot: ReplySlot, signature: bytes | None, body: bytes) -> None:
+    def _take_events(self, slot: ReplySlot, headers: Headers, body: bytes) -> None:
+        """The signature is over the bytes as they came, so only a signed body is unpacked."""
+        signature = headers.get(SIGNATURE_HEADER)
         if not any(verify(body, signature) for verify in self._verifiers):
             self._fill(slot, _FORBIDDEN)
-        elif not self._intake.offer(body, partial(self._settle, slot)):
+            return
+        try:
+            plain = unpack(body, headers.get(CODING_HEADER), self._limits.body_bytes)
+        except NotUnpacked as error:
+            self._fill(slot, Answer(error.status))
+            return
+        if not self._intake.offer(plain, partial(self._settle, slot)):
             self._fill(slot, _AWAY)
 
     def _settle(self, slot: ReplySlot, committed: bool) -> None:
@@ -143,6 +153,7 @@ async def listening(
     called when a task of the receiver ends by itself: nothing is committed any more. The exit raises why.
     """
     loop = asyncio.get_running_loop()
+    await intake.look()
     try:
         server = await loop.create_server(receiver.server.connect, host, port, backlog=BACKLOG)
     except OSError as error:

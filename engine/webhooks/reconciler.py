@@ -1,5 +1,5 @@
-"""The work behind the receiver: apply statuses, act on account events, apply the policies for recipients in
-doubt.
+"""The work behind the receiver: apply statuses, act on account events, settle events whose person or number
+was not known, apply the policies for recipients in doubt.
 
 Each runs in a loop of its own that survives a lost database and ends within seconds of the stop. Law: each
 may run in several processes, be killed at any point and be repeated. The store decides what is done.
@@ -7,12 +7,16 @@ may run in several processes, be killed at any point and be repeated. The store 
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
+from engine.clock import monotonic_ns
+from engine.core.event_origin import Ours
+from engine.core.interface import PRODUCT
+from engine.core.log_throttle import LogThrottle
 from engine.core.retry import SILENCE_S
 from engine.process.throttled_log import ThrottledLog
 from engine.store.database import LOST_CONNECTION, Connection, Pool
@@ -21,6 +25,7 @@ from engine.webhooks.account import act
 from engine.webhooks.metrics import Metrics
 from engine.webhooks.status_applier import BATCH_EVENTS_MAX, apply_statuses
 from engine.webhooks.status_stops import carry_out_stops
+from engine.webhooks.unsettled import read_held, settle_events, settle_messages
 
 STOP_S = 4.0  # for a running transaction; after that the database rolls it back
 RECONNECT_WAIT_S_MAX = 10.0
@@ -36,6 +41,7 @@ class Intervals:
     gather_s: float = 0.05
     apply_s: float = 1.0
     act_s: float = 2.0
+    settle_s: float = 1.0
     policy_s: float = 5.0
     silence_s: float = SILENCE_S
 
@@ -51,11 +57,17 @@ class Reconciler:
         metrics: Metrics,
         committed: asyncio.Event,
         intervals: Intervals | None = None,
+        *,
+        product: str = PRODUCT,
+        accounts: Collection[str] = (),
     ) -> None:
         self._pool = pool
         self._metrics = metrics
         self._committed = committed
         self._intervals = intervals or Intervals()
+        self._product = product
+        self._accounts = Ours(frozenset(accounts))
+        self._untied = LogThrottle()
         self._not_applied = ThrottledLog("statuses_not_applied", "statuses_applied_again")
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -64,6 +76,7 @@ class Reconciler:
         loops = [
             asyncio.create_task(self._apply_statuses_until(stop)),
             asyncio.create_task(self._repeat(_act, intervals.act_s, stop)),
+            asyncio.create_task(self._repeat(self._settle, intervals.settle_s, stop)),
             asyncio.create_task(self._repeat(self._apply_policies, intervals.policy_s, stop)),
         ]
         stopping = asyncio.create_task(stop.wait())
@@ -139,6 +152,15 @@ class Reconciler:
             why = "they matched no message in time, or came with another program's data"
             _log.warning("events_dropped", events=batch.dropped, why=why)
         return batch.taken
+
+    async def _settle(self, connection: Connection) -> int:
+        read = await read_held(connection, self._product, self._accounts)
+        untied = await settle_messages(connection) + await settle_events(connection)
+        self._metrics.untied_opt_outs += untied
+        if untied and (times := self._untied.count(monotonic_ns())) is not None:
+            why = "they name no phone and no message that is known; they are kept"
+            _log.warning("opt_outs_untied", opt_outs=untied, times=times, why=why)
+        return read
 
     async def _apply_policies(self, connection: Connection) -> int:
         resent = await resend_by_policy(connection, silence_s=self._intervals.silence_s)

@@ -1,7 +1,7 @@
 """The receiver and the reconciler in one process: started, announced, drained and stopped together."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from engine.process.probes import Exposition, Probes, Problem
 from engine.process.secret_file import REREAD_S
@@ -15,7 +15,7 @@ from engine.webhooks.receiver import Receiver, Secrets, listening
 from engine.webhooks.reconciler import Intervals, Reconciler
 from http_server.limits import Limits
 
-POOL_CONNECTIONS = 7  # two commits, health, statuses, account events, policies, one spare
+POOL_CONNECTIONS = 8  # two commits, health, statuses, account events, unsettled ones, policies, one spare
 
 
 async def serve(
@@ -29,20 +29,22 @@ async def serve(
     on_listening: Callable[[str], None],
     limits: Limits | None = None,
     intervals: Intervals | None = None,
+    accounts: Collection[str] = (),
     reread: Callable[[], Secrets | None] = lambda: None,
 ) -> None:
     """Receive and reconcile until `stop` is set, then drain; `on_listening` gets the callback's URL once.
 
-    `reread` returns the secrets if they were replaced. It is called every second.
+    `accounts`: the ids of our business accounts; empty if they are not known. `reread` returns the secrets if
+    they were replaced. It is called every second.
 
     Raises ConfigurationError if the process cannot listen on host and port. After a stop it returns within
     seconds, and everything that was answered with 200 is committed. A bug in any part ends it and is raised.
     """
     metrics = Metrics()
     committed = asyncio.Event()
-    intake = Intake(pool, metrics, product, committed=committed)
+    intake = Intake(pool, metrics, product, committed=committed, accounts=accounts)
     receiver = Receiver(intake, metrics, probes_of(pool, intake, metrics), secrets, limits)
-    reconciler = Reconciler(pool, metrics, committed, intervals)
+    reconciler = Reconciler(pool, metrics, committed, intervals, product=product, accounts=accounts)
     async with listening(receiver, intake, host, port, on_bug=stop.set) as url:
         on_listening(url)
         following = asyncio.create_task(_follow_secrets(receiver, reread))

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from engine.core.phone_aliases import phone_aliases
+from engine.core.phone_digits import phones_named
 from engine.store.database import Connection
 from engine.store.queries import queries
 from engine.webhooks.status_stops import note_stops
+from engine.webhooks.waiting import FIRST_WAIT_S, UNMATCHED_DAYS
 
 BATCH_EVENTS_MAX = 10_000  # larger batches gain nothing and hold their locks longer
 SINGLES_SHARE = 10  # at least a tenth of a batch for single events, so that neither kind starves the other
-UNMATCHED_DAYS = 8  # the service repeats an event for up to 7 days
-FIRST_WAIT_S = 2.0  # before an unmatched event is matched again; doubles, up to an hour
 # An event with opaque data that is no tag of ours is matched for about a minute, in case something on the way
 # changed the tag. Matching it for 8 days would cost 5 ms for each event of another program on the same
 # number.
@@ -94,7 +93,7 @@ async def _match(connection: Connection) -> None:
     aliased = [
         (row["phone_number_id"], row["recipient"], phone)
         for row in pairs
-        for phone in phone_aliases(row["recipient"])
+        for phone in phones_named(row["recipient"])
     ]
     if aliased:
         await connection.execute(sql["match_pairs"], *map(list, zip(*aliased, strict=True)))

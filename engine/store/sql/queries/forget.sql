@@ -29,13 +29,26 @@ WHERE outcomes.range_id = erased.range_id AND outcomes.seq = erased.seq AND outc
 -- name: erase_messages
 -- Which message it answers stays, by its hash: replies are counted.
 UPDATE incoming_messages
-SET wamid = erased.new_wamid, sender = $4, body = CASE WHEN erased.quoted IS NULL THEN '{}'::jsonb
+SET wamid = erased.new_wamid, sender = $4, due_at = NULL, body = CASE WHEN erased.quoted IS NULL THEN '{}'::jsonb
                                                   ELSE jsonb_build_object('context', jsonb_build_object('id', erased.quoted)) END
 FROM unnest($1::text[], $2::text[], $3::text[]) AS erased (wamid, new_wamid, quoted)
 WHERE incoming_messages.wamid = erased.wamid;
 
 -- name: delete_events
 DELETE FROM inbox WHERE recipient = ANY ($1::text[]);
+
+-- name: erase_opt_outs
+-- A repeated event still finds its row. $2: the pseudonym.
+UPDATE opt_out_events
+SET phone = CASE WHEN phone = ANY ($1::bigint[]) THEN $2 ELSE phone END, wamid = NULL, range_id = NULL, seq = NULL,
+    new_phone = CASE WHEN new_phone = ANY ($1::bigint[]) THEN $2 ELSE new_phone END
+WHERE phone = ANY ($1::bigint[]) OR new_phone = ANY ($1::bigint[]);
+
+-- name: delete_account_events
+-- What a service says of one person beside messages and statuses.
+DELETE FROM account_events
+WHERE field IN ('messages', 'user_preferences')
+  AND EXISTS (SELECT FROM unnest($1::text[]) AS spelling WHERE position(spelling IN value::text) > 0);
 
 -- name: delete_unreadable
 DELETE FROM unreadable_events

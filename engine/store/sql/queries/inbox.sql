@@ -8,6 +8,10 @@ VALUES ($1, $2::integer, $3::text::text[], $4::text::smallint[], $5::text::bigin
         $8::text::bigint[], $9::text::integer[], $10::text::integer[], $11::text::bigint[], $12::text::integer[],
         $13::text::text[], $14::text::smallint[]);
 
+-- name: our_numbers
+-- Empty if none was ever read from the service.
+SELECT coalesce(array_agg(phone_number_id), '{}') FROM numbers;
+
 -- name: note_flow
 -- In the order of the key, so that two receivers cannot deadlock. A gap is five minutes without an event of the number: what
 -- the service could not deliver for less than that, it repeats before an attempt in doubt counts as probably not sent.
@@ -19,34 +23,14 @@ SET last_event_at = greatest(event_flow.last_event_at, EXCLUDED.last_event_at),
                        THEN EXCLUDED.flows_since ELSE event_flow.flows_since END;
 
 -- name: keep_messages
-INSERT INTO incoming_messages (wamid, phone_number_id, sender, type, sent_at, body)
-SELECT wamid, phone_number_id, sender, type, sent_at, body::jsonb
-FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[])
-    AS message (wamid, phone_number_id, sender, type, sent_at, body)
+-- wait_s: the sender is no phone, and looked for again after this time.
+INSERT INTO incoming_messages (wamid, phone_number_id, sender, type, sent_at, body, due_at)
+SELECT wamid, phone_number_id, sender, type, sent_at, body::jsonb, now() + make_interval(secs => wait_s)
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::float8[])
+    AS message (wamid, phone_number_id, sender, type, sent_at, body, wait_s)
 ORDER BY wamid
 ON CONFLICT (wamid) DO NOTHING
 RETURNING wamid;
-
--- name: suppress_senders
--- People who opted out by a message. In the order of the key, as everybody who adds to the list.
-INSERT INTO suppressions (phone, reason, source)
-SELECT DISTINCT ON (phone) phone, reason, source
-FROM unnest($1::bigint[], $2::text[], $3::text[]) AS opted_out (phone, reason, source) ORDER BY phone
-ON CONFLICT (phone) DO NOTHING;
-
--- name: lock_opt_outs
--- One receiver at a time: a message that opts in must see one that opts out at the same moment.
-SELECT pg_advisory_xact_lock(hashtextextended('drumbeat.opt_outs', 0));
-
--- name: messages_since
--- What a person wrote at a time or later.
-SELECT body FROM incoming_messages WHERE sender = ANY($1::text[]) AND sent_at >= $2;
-
--- name: take_back
-DELETE FROM suppressions WHERE phone = ANY($1::bigint[]) AND source IN ('word', 'button') RETURNING phone;
-
--- name: audit_words
-INSERT INTO audit (actor, action, detail) SELECT 'recipient', $1, detail FROM unnest($2::jsonb[]) AS detail;
 
 -- name: keep_account_events
 -- A repeated event is one row. If an event has no time of its own and comes again after another event about its subject
@@ -69,30 +53,10 @@ WHERE kept.occurred_at IS NULL
                     AND arrived.received_at < EXCLUDED.received_at));
 
 -- name: keep_unreadable
-INSERT INTO unreadable_events (event_key, body, problem)
-SELECT * FROM unnest($1::text[], $2::bytea[], $3::text[]) AS part (event_key, body, problem) ORDER BY event_key
+INSERT INTO unreadable_events (event_key, body, problem, phone_number_id)
+SELECT * FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[]) AS part (event_key, body, problem, phone_number_id)
+ORDER BY event_key
 ON CONFLICT (event_key) DO NOTHING;
-
--- name: suppress
--- Recipients who opted out, as the service said after it had accepted a message. In the order of the key, as everybody who
--- adds to the list.
-WITH opted_out AS (
-    SELECT * FROM unnest($1::text[], $2::bigint[], $3::integer[], $4::bigint[])
-                  AS opted_out (installation, range_id, seq, phone)),
-added AS (INSERT INTO suppressions (phone, reason, source)
-SELECT phone, 'opted out (131050)', 'service'
-FROM (SELECT phone FROM opted_out WHERE phone IS NOT NULL
-      UNION
-      SELECT recipient.phone
-      FROM opted_out, LATERAL (SELECT phone FROM recipients
-                               WHERE recipients.range_id = opted_out.range_id AND recipients.seq = opted_out.seq
-                               OFFSET 0) AS recipient
-      WHERE opted_out.installation = (SELECT installation FROM installation)) AS phones
-ORDER BY phone
-ON CONFLICT (phone) DO NOTHING
-RETURNING phone)
-INSERT INTO audit (actor, action, detail)
-SELECT 'service', 'opt-out', jsonb_build_object('source', 'service', 'entries', count(*)) FROM added HAVING count(*) > 0;
 
 -- name: has_events
 -- Whether a status event still waits to be applied.
@@ -113,8 +77,11 @@ FROM account_events WHERE acted_at IS NULL ORDER BY received_at, occurred_at LIM
 UPDATE account_events SET acted_at = now() WHERE event_key = $1;
 
 -- name: set_template_status
--- The event may follow a change of its text, so campaigns are compared with it.
-UPDATE templates SET status = $3, status_reason = $4, compare_at = now() WHERE name = $1 AND language = $2;
+-- $3 NULL: the status stays, and so does its reason. The event may follow a change of its text, so campaigns are compared
+-- with it.
+UPDATE templates
+SET status = coalesce($3, status), status_reason = CASE WHEN $3::text IS NULL THEN status_reason ELSE $4 END, compare_at = now()
+WHERE name = $1 AND language = $2;
 
 -- name: note_template_change
 UPDATE templates SET compare_at = now() WHERE name = $1 AND language = $2;

@@ -3,22 +3,13 @@
 -- and time.
 
 -- name: add
--- An entry that a word made becomes that of the person who lists the phone too: no other word takes it back.
+-- An entry that a word or the app's menu made becomes that of the person who lists the phone too: nothing but a person takes
+-- it back.
 INSERT INTO suppressions (phone, reason, source)
 SELECT DISTINCT phone, $2, $3 FROM unnest($1::bigint[]) AS phone ORDER BY phone
-ON CONFLICT (phone) DO UPDATE SET reason = EXCLUDED.reason, source = EXCLUDED.source
-WHERE suppressions.source IN ('word', 'button')
+ON CONFLICT (phone) DO UPDATE SET reason = EXCLUDED.reason, source = EXCLUDED.source, by_preference = false
+WHERE suppressions.source IN ('word', 'button') OR suppressions.by_preference
 RETURNING phone, xmax = 0 AS is_new;
-
--- name: add_each
--- Phones that the service refused because their people opted out, each with a reason of its own.
-WITH added AS (
-    INSERT INTO suppressions (phone, reason, source)
-    SELECT phone, reason, 'service' FROM unnest($1::bigint[], $2::text[]) AS opted_out (phone, reason) ORDER BY phone
-    ON CONFLICT (phone) DO NOTHING
-    RETURNING phone)
-INSERT INTO audit (actor, action, detail)
-SELECT 'service', 'opt-out', jsonb_build_object('source', 'service', 'entries', count(*)) FROM added HAVING count(*) > 0;
 
 -- name: remove
 DELETE FROM suppressions WHERE phone = ANY($1::bigint[]) RETURNING phone;

@@ -1,0 +1,108 @@
+"""The person whom a part of an event is about: by phone, by the service's id, or by a message of ours."""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from engine.core.opt_out import read_changed_number
+from engine.core.phone_digits import phone_digits
+from engine.webhooks.events import INSTALLATION, RANGE_ID, RECIPIENT, SEQ, OptOutEvent, StatusRow
+from engine.webhooks.values import list_or_empty, read_identifier, read_text, read_time
+
+SYSTEM = "system"  # the type of a message that the service wrote: it is no reply
+PREFERENCES_FIELD = "user_preferences"
+_CHOICES = frozenset({"stop", "resume"})
+_NO_CATEGORY = "any"
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+def sender_of(message: Mapping[str, Any], contacts: Any) -> str | None:
+    """Return the digits of the sender's phone. If it names none: the person's id as it is; empty if the
+    message only quotes another; None if nothing tells the person.
+    """
+    given = read_identifier(message.get("from"))
+    if given is not None and (digits := phone_digits(given)) is not None:
+        return digits
+    user_id = read_identifier(message.get("from_user_id")) or given
+    phone = _phone_in(contacts, user_id)
+    return phone or given or user_id or ("" if quoted_wamid(message) else None)
+
+
+def quoted_wamid(message: Mapping[str, Any]) -> str | None:
+    """Return the id of the message that this one answers."""
+    context = message.get("context")
+    return read_identifier(context.get("id")) if isinstance(context, dict) else None
+
+
+def _phone_in(contacts: Any, user_id: str | None) -> str | None:
+    """Return the phone of the contact with this id, or of the sole contact if it has no id."""
+    people = [contact for contact in list_or_empty(contacts) if isinstance(contact, dict)]
+    for person in people:
+        known_as = read_identifier(person.get("user_id"))
+        if known_as == user_id if known_as is not None else len(people) == 1:
+            return phone_digits(read_text(person.get("wa_id")) or "")
+    return None
+
+
+def refusal(row: StatusRow, *, is_ours: bool) -> OptOutEvent:
+    """Return the opt-out of a status that failed with 131050. Of a foreign one, only what names our message
+    counts, and not its recipient.
+    """
+    wamid, recipient = row[0], row[RECIPIENT] if is_ours else None
+    return OptOutEvent(
+        _key("refused", wamid),
+        "refused",
+        _phone(recipient),
+        wamid,
+        row[RANGE_ID],
+        row[SEQ],
+        row[INSTALLATION],
+        None,
+        None,
+        _EPOCH + timedelta(microseconds=row[2]),
+        0 if is_ours else 1,
+    )
+
+
+def preferences_in(value: Mapping[str, Any], now: datetime) -> list[OptOutEvent | None]:
+    """Return what people chose in the app's menu; None for each part that says nothing of that kind.
+
+    `now` replaces a time that is missing. Then each event is a new one: a repetition cannot be told from it.
+    """
+    parts = list_or_empty(value.get("user_preferences"))
+    return [
+        _preference(part, value.get("contacts"), now) if isinstance(part, dict) else None for part in parts
+    ]
+
+
+def _preference(part: Mapping[str, Any], contacts: Any, now: datetime) -> OptOutEvent | None:
+    kind = (read_text(part.get("value")) or "").strip().lower()
+    if kind not in _CHOICES:
+        return None
+    category = read_text(part.get("category")) or _NO_CATEGORY
+    user_id = read_identifier(part.get("user_id"))
+    phone = phone_digits(read_text(part.get("wa_id")) or "") or _phone_in(contacts, user_id)
+    at = read_time(part.get("timestamp")) or now
+    key = _key(kind, phone or user_id or "", category, at.isoformat())
+    return OptOutEvent(key, kind, _phone(phone), None, None, None, None, category, None, at)
+
+
+def change_of_number(message: Mapping[str, Any], now: datetime) -> OptOutEvent | None:
+    """Return the change of number that a message of the service says; None if it says none."""
+    if (changed := read_changed_number(message)) is None:
+        return None
+    at = read_time(message.get("timestamp")) or now
+    former, present = map(int, changed)
+    key = _key("changed", *changed, at.isoformat())
+    return OptOutEvent(key, "changed", former, None, None, None, None, None, present, at)
+
+
+def _phone(text: str | None) -> int | None:
+    digits = phone_digits(text or "")
+    return None if digits is None else int(digits)
+
+
+def _key(*identity: str) -> str:
+    """Return a hash: the service's ids and a phone must not be left over when a person is forgotten."""
+    return hashlib.sha256("\n".join(identity).encode()).hexdigest()

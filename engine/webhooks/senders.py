@@ -1,0 +1,28 @@
+"""Senders whom a message names only by an id of the service: the message that they quote tells the phone."""
+
+from collections.abc import Sequence
+
+import orjson
+
+from engine.core.phone_aliases import phone_aliases
+from engine.store.database import Connection
+from engine.store.queries import queries
+from engine.webhooks.events import IncomingMessage
+from engine.webhooks.people import quoted_wamid
+
+
+async def with_senders(connection: Connection, messages: Sequence[IncomingMessage]) -> list[IncomingMessage]:
+    """Return the messages, with the phone in the place of each sender that a known message of ours tells."""
+    quotes = {
+        message.wamid: quoted
+        for message in messages
+        if not phone_aliases(message.sender) and (quoted := quoted_wamid(orjson.loads(message.body)))
+    }
+    if not quotes:
+        return list(messages)
+    rows = await connection.fetch(queries("opt_outs")["quoted_people"], sorted(set(quotes.values())))
+    phones = {row["wamid"]: str(row["phone"]) for row in rows}
+    return [
+        message._replace(sender=phones.get(quotes.get(message.wamid, ""), message.sender))
+        for message in messages
+    ]

@@ -1,0 +1,80 @@
+"""Settles what named no phone or no known number when it came: messages that only quote ours, opt-outs that
+name only our message, and changes for numbers that were not known.
+
+Law: each is settled in the transaction that takes it from those that wait. A repetition changes nothing.
+"""
+
+from collections.abc import Sequence
+
+import asyncpg
+import orjson
+
+from engine.core.event_origin import Ours
+from engine.core.phone_aliases import phone_aliases
+from engine.store.database import Connection
+from engine.store.queries import queries
+from engine.webhooks.events import IncomingMessage
+from engine.webhooks.inbox import BodyGroup, write
+from engine.webhooks.opt_out_events import act_on_events
+from engine.webhooks.opt_outs import Words, found_words, note_opt_outs
+from engine.webhooks.senders import with_senders
+from engine.webhooks.waiting import UNMATCHED_DAYS, next_wait_s
+
+AT_ONCE = 100
+
+
+async def settle_events(connection: Connection) -> int:
+    """Look for the people of due events. Return how many opt-outs were found to name nobody whom we know."""
+    async with connection.transaction():
+        rows = await connection.fetch(queries("opt_outs")["due_events"], AT_ONCE)
+        return await act_on_events(connection, [row["event_key"] for row in rows]) if rows else 0
+
+
+async def settle_messages(connection: Connection) -> int:
+    """Look for the senders of due messages. Return how many of them opt out and have no known sender."""
+    async with connection.transaction():
+        rows = await connection.fetch(queries("opt_outs")["due_messages"], AT_ONCE, UNMATCHED_DAYS)
+        if not rows:
+            return 0
+        messages = await with_senders(connection, [_message(row) for row in rows])
+        found = [
+            (each.wamid, each.sender, _wait_s(each, row)) for each, row in zip(messages, rows, strict=True)
+        ]
+        await connection.execute(queries("opt_outs")["note_senders"], *map(list, zip(*found, strict=True)))
+        await note_opt_outs(connection, messages)
+        return await _untied(connection, messages, rows)
+
+
+async def read_held(connection: Connection, product: str, accounts: Ours) -> int:
+    """Read the changes again whose number has become known. Return how many. `accounts`: without numbers."""
+    sql = queries("opt_outs")
+    async with connection.transaction():
+        rows = await connection.fetch(sql["held_of_known_numbers"], AT_ONCE)
+        for row in rows:
+            group = BodyGroup(product, accounts)
+            group.add(row["body"])
+            await connection.execute(sql["delete_held"], row["event_key"])
+            await write(connection, group)
+        await connection.execute(sql["forget_held"], UNMATCHED_DAYS)
+    return len(rows)
+
+
+def _message(row: asyncpg.Record) -> IncomingMessage:
+    return IncomingMessage(*(row[name] for name in IncomingMessage._fields))
+
+
+def _wait_s(message: IncomingMessage, row: asyncpg.Record) -> float | None:
+    if phone_aliases(message.sender):
+        return None
+    return next_wait_s(row["matches_tried"] + 1, hopeful=row["hopeful"])
+
+
+async def _untied(
+    connection: Connection, messages: Sequence[IncomingMessage], rows: Sequence[asyncpg.Record]
+) -> int:
+    looked = [
+        (message, orjson.loads(message.body))
+        for message, row in zip(messages, rows, strict=True)
+        if row["matches_tried"] == 0 and not phone_aliases(message.sender)
+    ]
+    return len(found_words(looked, (await Words.read(connection)).out)) if looked else 0
