@@ -90,3 +90,8 @@ def caller_of(request: web.Request) -> Caller:
 
 def maybe_caller(request: web.Request) -> Caller | None:
     return request.get(_CALLER)
+
+
+def has_left(request: web.Request) -> bool:
+    """Return whether the client has closed the connection: nobody reads what is still sent."""
+    return request.transport is None or request.transport.is_closing()
