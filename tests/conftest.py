@@ -21,6 +21,7 @@ from engine.process.embedded_postgres import start_embedded
 from engine.store.database import Connection, Pool, connect, open_pool
 from tests.databases import TEMPLATE, Databases, prepare_server, run_apart
 from tests.examples import register_profiles
+from tests.expected_skips import RefusedSkips
 from tests.warm import WarmPopen
 
 register_profiles()
@@ -37,6 +38,7 @@ _REAPER = pytest.StashKey["subprocess.Popen[bytes]"]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(RefusedSkips())
     for name in [name for name in os.environ if name.startswith("DRUMBEAT_")]:
         del os.environ[name]  # a developer's own settings must not reach a test
     for number, action in _HEEDED.items():

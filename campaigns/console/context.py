@@ -110,3 +110,8 @@ def own_path(request: web.Request) -> str:
     if (name := request.get(_CAMPAIGN)) is None:
         return request.path
     return request.path.replace(f"/campaigns/{request.match_info['name']}", f"/campaigns/{name}", 1)
+
+
+def has_left(request: web.Request) -> bool:
+    """Return whether the client has closed the connection: nobody reads what is still sent."""
+    return request.transport is None or request.transport.is_closing()

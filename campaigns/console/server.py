@@ -14,7 +14,16 @@ from aiohttp import web
 from campaigns.console.access import SAFE_METHODS, Doorkeeper
 from campaigns.console.api import document
 from campaigns.console.api.operations import OPERATIONS, PREFIX
-from campaigns.console.context import CONSOLE, Console, Handler, Route, caller_of, console_of, set_caller
+from campaigns.console.context import (
+    CONSOLE,
+    Console,
+    Handler,
+    Route,
+    caller_of,
+    console_of,
+    has_left,
+    set_caller,
+)
 from campaigns.console.forms import check_form
 from campaigns.console.header_uploads import remove_unneeded
 from campaigns.console.live import CampaignWatch
@@ -124,7 +133,7 @@ async def _answer_problems(request: web.Request, handler: Handler) -> web.Stream
     except asyncio.CancelledError:
         raise
     except Exception as error:
-        if _has_left(request):
+        if has_left(request):  # as in the middle of an export: the error is that nobody reads
             return web.Response(status=CLIENT_LEFT)
         problem = problem_of(error)
         if problem.code == "unexpected":
@@ -143,11 +152,6 @@ def _cut(request: web.Request) -> web.Response:
     if request.transport is not None:
         request.transport.abort()
     return web.Response(status=CLIENT_LEFT)
-
-
-def _has_left(request: web.Request) -> bool:
-    """Whether who asked waits no more, as in the middle of an export: the error is that nobody reads."""
-    return request.transport is None or request.transport.is_closing()
 
 
 async def answer(request: web.Request, problem: Problem) -> web.StreamResponse:

@@ -15,7 +15,7 @@ from contextlib import suppress
 import orjson
 from aiohttp import web
 
-from campaigns.console.context import console_of, maybe_caller
+from campaigns.console.context import console_of, has_left, maybe_caller
 from engine.store.database import LOST_CONNECTION
 
 PERIOD_S = 1.0
@@ -63,6 +63,8 @@ async def _send(
     while not stop.is_set():
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), PERIOD_S)
+        if has_left(request):
+            return  # a write would say so too, but only the next one: the database would be read for nobody
         kind, value = await _read(name, read)
         if value != latest:
             await response.write(event(kind, value))

@@ -12,7 +12,7 @@ from campaigns.planning.spec import CampaignSpec
 from engine.store.database import Connection, connect
 from engine.store.in_doubt import resend, summarise_in_doubt
 from tests.chaos import store
-from tests.chaos.checks import Evidence, Message, findings
+from tests.chaos.checks import Evidence, findings
 from tests.chaos.installation import (
     DATABASE_AWAY,
     EVENT_MISSING_S,
@@ -22,6 +22,7 @@ from tests.chaos.installation import (
     Installation,
     installed,
 )
+from tests.chaos.message import Message
 from tests.chaos.operator import Operator
 from tests.chaos.schedule import Plan
 from tests.chaos.service import LANGUAGE, TEMPLATE

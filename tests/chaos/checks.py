@@ -1,38 +1,17 @@
 """What must hold after a run, judged only by the ledger and the store. Pure: evidence in, findings out."""
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.core.tag import Tag, decode
+from tests.chaos.message import Message, Owner
+from tests.chaos.pace import Stamps, Written, crowded_seconds
 
-# The sender's clock is not the judge's, and a permit is taken a moment before the write that is judged.
-PACE_SLACK_S = 0.005
-WAY_S_MAX = (
-    0.25  # from a write to its receipt; a longer time means that the process stalled between clock and write
-)
 CALM_STATES = frozenset(("accepted", "sent", "delivered", "read", "failed", "skipped", "unknown"))
 REACHED_STATES = frozenset(("accepted", "sent", "delivered", "read"))
 
 Key = tuple[int, int]
 AttemptKey = tuple[int, int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One accepted message, in the service's order. `received_s`: the judge's wall clock."""
-
-    wamid: str
-    phone_number_id: str
-    tag: str
-    received_s: float
-
-    @property
-    def read_tag(self) -> Tag:
-        tag = decode(self.tag)
-        assert tag is not None, f"a message without a tag of ours: {self.tag!r}"
-        return tag
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +23,8 @@ class Recipient:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """All that is known after a run. `written_s`: the sender's wall time of each recorded write, by wamid.
+    """All that is known after a run. `written_s`: the sender's wall time of each recorded write, by wamid. `clocks`: by
+    which clock each owner wrote, where they are several.
 
     `range_counters` and `recount`: recipients by range and state. `ever_in_doubt`: attempts that were in doubt at some
     time.
@@ -62,6 +42,7 @@ class Evidence:
     unknown_max: int = 0
     unknown_bound: int = 1 << 30
     limits_per_s: dict[str, float] = field(default_factory=dict)
+    clocks: Mapping[Owner, str] = field(default_factory=dict)
     events_dropped: bool = False
     failures_reported: bool = False
     resend_declared: bool = False
@@ -158,33 +139,16 @@ def _epochs(ledger: Sequence[Message]) -> Iterable[str]:
         yield f"messages of a former owner after its successor's first: {fallen}"
 
 
+def crowded(evidence: Evidence) -> dict[str, list[tuple[Written, Written]]]:
+    """Return each second of a number that holds more messages than its limit, by number."""
+    stamps = Stamps(evidence.written_s, evidence.clocks)
+    return crowded_seconds(evidence.ledger, stamps, evidence.limits_per_s)
+
+
 def _pace(evidence: Evidence) -> Iterable[str]:
-    for number, limit_per_s in evidence.limits_per_s.items():
-        messages = [message for message in evidence.ledger if message.phone_number_id == number]
-        earliest, latest = _written_between(messages, evidence.written_s)
-        limit = int(limit_per_s)
-        over = sum(
-            bisect_left(latest, begin_s + 1.0 - PACE_SLACK_S) - index > limit
-            for index, begin_s in enumerate(earliest)
-        )
-        if over:
-            yield f"number {number}: {over} messages above its limit of {limit} in a second"
-
-
-def _written_between(
-    messages: Sequence[Message], written_s: Mapping[str, float]
-) -> tuple[list[float], list[float]]:
-    """When each was written, at the earliest and at the latest; each list in its own order.
-
-    The sender's record is exact. It is missing if an event came before the outcome, or if the sender died. Such
-    a message was written before it was received, earlier by at most the longest way of the others.
-    """
-    late_s = (
-        message.received_s - written_s[message.wamid] for message in messages if message.wamid in written_s
-    )
-    way_s = min(WAY_S_MAX, max(late_s, default=0.0))
-    earliest = sorted(written_s.get(message.wamid, message.received_s - way_s) for message in messages)
-    return earliest, sorted(written_s.get(message.wamid, message.received_s) for message in messages)
+    for number, seconds in crowded(evidence).items():
+        limit = int(evidence.limits_per_s[number])
+        yield f"number {number}: {len(seconds)} messages above its limit of {limit} in a second"
 
 
 def _failed(evidence: Evidence) -> Iterable[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import orjson
 
 from engine.webhooks.signature import SIGNATURE_HEADER, sign
-from tests.chaos.checks import Message
+from tests.chaos.message import Message
 
 Forged = tuple[str, bytes, str | None]
 """(what is wrong with it, body, signature or None)."""

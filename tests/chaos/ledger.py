@@ -3,8 +3,8 @@
 import asyncio
 import time
 
-from tests.chaos.checks import Message
 from tests.chaos.control_plane import ControlPlane
+from tests.chaos.message import Message
 
 PERIOD_S = 0.05
 SKIP_S = 60.0  # of the service's clock, once only late events are left to come

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
-from tests.chaos.checks import Message
 from tests.chaos.control_plane import ControlPlane
 from tests.chaos.forgery import forgeries, headers
 from tests.chaos.ledger import ServiceLedger
+from tests.chaos.message import Message
 
 TEMPLATE, LANGUAGE = "order_shipped", "en_US"
 

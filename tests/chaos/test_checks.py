@@ -8,7 +8,8 @@ import pytest
 
 from engine.core.tag import Tag, encode
 from tests.chaos import schedule
-from tests.chaos.checks import Evidence, Message, Recipient, findings
+from tests.chaos.checks import Evidence, Recipient, findings
+from tests.chaos.message import Message
 
 NUMBER = "1"
 INSTALLATION = "abcdefgh"

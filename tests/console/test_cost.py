@@ -10,11 +10,12 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from structlog.testing import capture_logs
 
 from benchmarks.viewing.places import views
 from benchmarks.viewing.seed import Planted, fill
 from benchmarks.viewing.upload import upload
-from campaigns.console import live, streams
+from campaigns.console import live, result_readings, streams
 from campaigns.console.live import PERIOD_S, SharedReadings
 from campaigns.console.people import add_token, remove_token
 from campaigns.console.request_limits import TOKEN_FAILURES, WHOLE_READINGS_AT_ONCE
@@ -67,7 +68,11 @@ async def rows_read(pool: Pool) -> int:
             await pool.release(session)
 
 
-async def test_no_view_reads_a_large_campaign(database_url: str, large: Planted, tmp_path: Path) -> None:
+async def test_no_view_reads_a_large_campaign(
+    database_url: str, large: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page waits for its reading in the background, so that the rows are charged to the page that began it."""
+    monkeypatch.setattr(result_readings, "SOON_S", 60.0)
     async with open_pool(database_url, size=4) as pool, console(pool, database_url, tmp_path) as url:
         caller, read = Caller(url, await add_token(pool, "all", Role.MANAGE, actor="test")), {}
         async with aiohttp.ClientSession(headers=caller.headers) as session:
@@ -228,6 +233,21 @@ async def changing(pool: Pool) -> AsyncIterator[None]:
         yield
     finally:
         task.cancel()
+
+
+async def test_nothing_is_read_for_a_reader_who_left(
+    database_url: str, campaign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next write would find that nobody is there. A stream of a campaign that rests writes nothing for long."""
+    monkeypatch.setattr(streams, "PERIOD_S", 0.05)
+    monkeypatch.setattr(streams, "BEAT_S", 3_600.0)
+    async with open_pool(database_url) as pool, console(pool, database_url, tmp_path) as url:
+        caller = Caller(url, await add_token(pool, "all", Role.MANAGE, actor="test"))
+        with capture_logs() as logs:
+            assert (await caller.get("/live/campaigns/spring")).status == 200
+            async with asyncio.timeout(60):
+                while not any(each["event"] == "request_answered" for each in logs):
+                    await asyncio.sleep(0.01)
 
 
 async def test_a_stream_that_is_never_silent_ends_with_the_right_to_see_it(

@@ -18,6 +18,7 @@ from tests.chaos.processes import Running, start
 from tests.chaos.service import Service
 from tests.hosts.host import Host
 from tests.hosts.network import Network, network
+from tests.hosts.owners import note_owners
 
 NUMBERS = tuple(f"1065403522429{place:02}" for place in range(24))
 SERVICE_LIMIT_PER_S = 1_000  # far above ours: the service's throttle must not hide a pace that is too fast
@@ -70,6 +71,7 @@ class Installation:
                 await set_limit(pool, number, rate_per_s)
         connection = await self.connect()
         await store.note_attempts_in_doubt(connection)
+        await note_owners(connection)
         await connection.close()
         self._receiver = await start(
             "receiver", "webhooks", "serve", "--port", "0",

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 
 from engine.store.in_doubt import resend
 from tests.chaos import store
-from tests.chaos.checks import PACE_SLACK_S, Evidence, Message, findings
+from tests.chaos.checks import Evidence, crowded, findings
+from tests.chaos.message import Message
 from tests.hosts.installation import Installation
+from tests.hosts.owners import owners
 
 LOOK_PERIOD_S = 0.05
 FINISH_S_MAX = 240.0
@@ -103,6 +105,7 @@ class Judge:
         written = await store.written(connection, self._campaign_id)
         ever_in_doubt = await store.ever_in_doubt(connection, self._campaign_id)
         range_counters = await store.range_counters(connection, self._campaign_id)
+        clocks = await owners(connection)
         await connection.close()
         ledger = await service.ledger.since(0)
         self._report.accepted, self._report.ever_in_doubt = len(ledger), len(ever_in_doubt)
@@ -115,29 +118,19 @@ class Judge:
             range_counters=range_counters,
             recount=store.recount(states),
             limits_per_s=self._limits_per_s,
+            clocks=clocks,
             settled=settled and not any(one.state == "unknown" for one in states),
             ever_in_doubt=ever_in_doubt,
         )
 
 
 def _crowded(evidence: Evidence) -> list[str]:
-    """Each second of a number above its limit: by the stamps of the sender, and as the service received it."""
-    found = []
-    for number, limit_per_s in evidence.limits_per_s.items():
-        limit = int(limit_per_s)
-        stamped = [
-            one
-            for one in evidence.ledger
-            if one.phone_number_id == number and one.wamid in evidence.written_s
-        ]
-        stamped.sort(key=lambda one: evidence.written_s[one.wamid])
-        for first, last in zip(stamped, stamped[limit:], strict=False):
-            written_s = evidence.written_s[last.wamid] - evidence.written_s[first.wamid]
-            if written_s < 1.0 - PACE_SLACK_S:
-                epochs = first.read_tag.epoch, last.read_tag.epoch
-                received_s = last.received_s - first.received_s
-                found.append(
-                    f"{number}: {limit + 1} messages, stamped within {written_s:.4f} s, "
-                    f"received within {received_s:.4f} s, epochs {epochs}"
-                )
-    return found
+    """Each second of a number above its limit: as it was written, by the service's clock, and as it was received."""
+    return [
+        f"{number}: {int(evidence.limits_per_s[number]) + 1} messages, written within"
+        f" {last.latest_s - first.earliest_s:.4f} s, received within"
+        f" {last.message.received_s - first.message.received_s:.4f} s,"
+        f" epochs {(first.message.read_tag.epoch, last.message.read_tag.epoch)}"
+        for number, seconds in crowded(evidence).items()
+        for first, last in seconds
+    ]

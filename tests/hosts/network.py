@@ -23,7 +23,7 @@ def why_no_hosts() -> str:
     if missing := [tool for tool in TOOLS if shutil.which(tool) is None]:
         return f"{', '.join(missing)} is missing"
     if faketime() is None:
-        return "libfaketime is missing: it gives each host a clock of its own (apt-get install libfaketime)"
+        return "libfaketime is missing: it gives each host a clock of its own (make tools)"
     try:
         with network() as made:
             made.add_host(1)

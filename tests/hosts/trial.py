@@ -9,7 +9,7 @@ from campaigns.life.control import start as start_campaign
 from campaigns.planning.create import create_campaign
 from campaigns.planning.spec import CampaignSpec
 from engine.store.database import Connection
-from tests.chaos.checks import Message
+from tests.chaos.message import Message
 from tests.chaos.service import LANGUAGE, TEMPLATE
 from tests.hosts.installation import NUMBERS, Installation
 from tests.hosts.judge import Judge, Report, Step
