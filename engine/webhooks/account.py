@@ -11,6 +11,7 @@ from typing import Any
 
 import structlog
 
+from engine.core.tier import known_word
 from engine.store.campaign_states import pause_campaigns_of_template
 from engine.store.database import Connection
 from engine.store.queries import queries
@@ -79,8 +80,8 @@ async def _set_template(connection: Connection, status: TemplateStatus) -> None:
 async def _refresh_number(connection: Connection, value: dict[str, Any]) -> None:
     digits = re.sub(r"\D", "", str(value.get("display_phone_number") or ""))
     limit = value.get("current_limit")
-    tier = limit if isinstance(limit, str) and limit.startswith("TIER_") else None
+    tier = limit if isinstance(limit, str) and limit else None
     if digits:
-        await connection.execute(queries("inbox")["refresh_number"], digits, tier)
+        await connection.execute(queries("inbox")["refresh_number"], digits, tier, known_word(tier))
     else:
         await connection.execute(queries("inbox")["refresh_numbers"])
