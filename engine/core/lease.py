@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 CLAIM_VALID_S = 2.0
 PACE_WINDOW_S = 1.0
+WAIT_S_MAX = CLAIM_VALID_S + PACE_WINDOW_S  # no claim holds longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,10 @@ class FormerOwner:
 
     @property
     def wait_s(self) -> float:
-        """How long the next owner waits before its first write."""
+        """How long the next owner waits before its first write, whatever the stored times say."""
         if self.fence_missing or self.may_claim:
-            return max(self.no_send_s, CLAIM_VALID_S + PACE_WINDOW_S)
+            return WAIT_S_MAX
         if self.epoch == 0:
             return 0.0
         past_s = (self.past_lease_s or 0.0) if self.released else 0.0
-        return max(0.0, self.no_send_s, PACE_WINDOW_S - past_s)
+        return min(WAIT_S_MAX, max(0.0, self.no_send_s, PACE_WINDOW_S - past_s))

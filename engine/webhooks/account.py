@@ -80,7 +80,7 @@ async def _set_template(connection: Connection, status: TemplateStatus) -> None:
 async def _refresh_number(connection: Connection, value: dict[str, Any]) -> None:
     digits = re.sub(r"\D", "", str(value.get("display_phone_number") or ""))
     limit = value.get("current_limit")
-    tier = limit if isinstance(limit, str) and limit else None
+    tier = limit if isinstance(limit, str) and limit.startswith("TIER_") else None
     if digits:
         await connection.execute(queries("inbox")["refresh_number"], digits, tier, known_word(tier))
     else:

@@ -75,6 +75,10 @@ SELECT name FROM campaigns
 WHERE state = 'paused' AND reason_code = 'numbers_stopped' AND $1 = ANY (phone_number_ids)
 ORDER BY campaign_id;
 
+-- name: resumed
+-- Which of these numbers no person needs to resume.
+SELECT phone_number_id FROM numbers WHERE NOT stopped AND phone_number_id = ANY ($1::text[]) ORDER BY phone_number_id;
+
 -- name: stopped
 -- Which of these numbers only a person may let send again, and why.
 SELECT phone_number_id, coalesce(suspended_reason, 'stopped') AS reason FROM numbers
