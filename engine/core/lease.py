@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 CLAIM_VALID_S = 2.0
 PACE_WINDOW_S = 1.0
-WAIT_S_MAX = CLAIM_VALID_S + PACE_WINDOW_S  # no claim holds longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +42,10 @@ class FormerOwner:
 
     @property
     def wait_s(self) -> float:
-        """How long the next owner waits before its first write, whatever the stored times say."""
+        """How long the next owner waits before its first write."""
         if self.fence_missing or self.may_claim:
-            return WAIT_S_MAX
+            return max(self.no_send_s, CLAIM_VALID_S + PACE_WINDOW_S)
         if self.epoch == 0:
             return 0.0
         past_s = (self.past_lease_s or 0.0) if self.released else 0.0
-        return min(WAIT_S_MAX, max(0.0, self.no_send_s, PACE_WINDOW_S - past_s))
+        return max(0.0, self.no_send_s, PACE_WINDOW_S - past_s)
