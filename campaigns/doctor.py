@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from campaigns.account.tier_warnings import tier_warnings
 from campaigns.pluralise import pluralise
 from engine.api.proxy import proxy_of
 from engine.api.service import service_of
@@ -150,6 +151,12 @@ async def check_database(pool: Pool) -> list[Finding]:
         _synced("numbers", row["numbers"]),
         _synced("templates", row["templates"]),
     ]
+
+
+async def check_messaging_limits(pool: Pool) -> list[Finding]:
+    """Warn of messaging limits that the service does not say in a word that is known."""
+    remedy = "run `drumbeat numbers sync`; a newer version may know the word"
+    return [_warn("messaging limit", warning, remedy) for warning in await tier_warnings(pool)]
 
 
 async def check_service(settings: Settings) -> list[Finding]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from emulator.tiers import TIERS, UNLIMITED
+from emulator.tiers import UNLIMITED, limit_of
 
 # Of milliseconds, of seconds and of a factor: a larger one is a mistake.
 DELAY_LIMIT = 1e8
@@ -37,8 +37,10 @@ class NumberConfig:
             raise ConfigError(f"a phone number id is up to 20 digits, not {self.id!r}")
         if not self.rate_per_s > 0 or math.isinf(self.rate_per_s):
             raise ConfigError(f"the rate of {self.id} is a positive number, not {self.rate_per_s}")
-        if self.tier not in TIERS:
-            raise ConfigError(f"the messaging limit of {self.id} is one of {', '.join(TIERS)}")
+        try:
+            limit_of(self.tier)
+        except ValueError as error:
+            raise ConfigError(f"number {self.id}: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)

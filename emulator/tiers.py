@@ -1,16 +1,30 @@
 """The messaging limit: to how many different people a number may begin to write in a sliding day."""
 
+import re
 from collections import OrderedDict
+from math import inf
 from typing import Any
 
 from emulator.clock import SECOND_NS
 from emulator.errors import Refused
 
 DAY_NS = 24 * 3600 * SECOND_NS
-# Words and limits in the order of growth (the steps are the interface's).
-TIERS = {"TIER_250": 250, "TIER_1K": 1_000, "TIER_10K": 10_000, "TIER_100K": 100_000, "TIER_UNLIMITED": None}
-WORDS = tuple(TIERS)
-LOWEST, UNLIMITED = WORDS[0], WORDS[-1]
+# The steps of growth and their limits (the interface's). A number may also have another limit: TIER_2K.
+STEPS = {"TIER_250": 250, "TIER_1K": 1_000, "TIER_10K": 10_000, "TIER_100K": 100_000, "TIER_UNLIMITED": None}
+LOWEST, UNLIMITED = "TIER_250", "TIER_UNLIMITED"
+PATTERN = "^TIER_(UNLIMITED|[1-9][0-9]{0,8}[KM]?)$"
+_UNITS = {"K": 1_000, "M": 1_000_000}
+
+
+def limit_of(word: str) -> int | None:
+    """Return the limit that a word names, None for no limit; ValueError for another word."""
+    match = re.fullmatch(PATTERN, word)
+    if match is None:
+        raise ValueError(f"a messaging limit is TIER_<n>, TIER_<n>K, TIER_<n>M or {UNLIMITED}, not {word!r}")
+    if word == UNLIMITED:
+        return None
+    unit = _UNITS.get(word[-1], 1)
+    return int(match[1].rstrip("KM")) * unit
 
 
 class Tiers:
@@ -29,10 +43,8 @@ class Tiers:
 
     def set(self, word: str, now_ns: int) -> None:
         """Set the limit; ValueError for an unknown word."""
-        if word not in TIERS:
-            raise ValueError(f"messaging_limit_tier is one of {', '.join(WORDS)}")
+        self._limit = limit_of(word)
         self.word = word
-        self._limit = TIERS[word]
         self._changed_ns = now_ns
         self._most_people = 0
 
@@ -57,11 +69,17 @@ class Tiers:
         """The next tier, if the number has earned it. Only a verified business leaves the lowest."""
         if self._limit is None or now_ns - self._changed_ns < DAY_NS or not (verified or self._limit > 250):
             return None
-        return WORDS[WORDS.index(self.word) + 1] if 2 * self._most_people >= self._limit else None
+        return self._above(self._limit) if 2 * self._most_people >= self._limit else None
+
+    @staticmethod
+    def _above(limit: int) -> str:
+        return next(word for word, step in STEPS.items() if step is None or step > limit)
 
     def lower(self) -> str:
-        """The tier below, or the lowest."""
-        return WORDS[max(0, WORDS.index(self.word) - 1)]
+        """The step below, or the lowest. A limit below the lowest step stays."""
+        limit = inf if self._limit is None else self._limit
+        below = [word for word, step in STEPS.items() if step is not None and step < limit]
+        return below[-1] if below else self.word
 
     def dump(self) -> dict[str, Any]:
         """For a snapshot."""

@@ -8,6 +8,8 @@ from datetime import datetime
 from campaigns.describe_database import describe_database
 from campaigns.results.audit_pages import note_audit
 from campaigns.results.status import quota_fields
+from engine.core.pace.token_bucket import check_limit
+from engine.core.tier import SaidTier, Tier, TierDoubt, parse_tier
 from engine.errors import ConfigurationError, NotFound, UsageError
 from engine.sending import number_sync
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S, NumbersSource
@@ -24,7 +26,8 @@ class BusinessNumber:
     last seconds. `slowed_since`: since when the owner sends slower, because the service throttles the number.
     `stopped`: until a person resumes it; `suspended_until`: a rest that ends by itself.
     `unlisted_at`: since when the account no longer lists it. `campaigns`: those that may still send with it.
-    `quota_*`: as in `NumberProgress`.
+    `quota_*`: as in `NumberProgress`. `known_tier`: the last word for its messaging limit that was
+    understood; `tier_doubt`: why the limit that counts is not what the service says at present.
     """
 
     phone_number_id: str
@@ -32,6 +35,7 @@ class BusinessNumber:
     verified_name: str | None
     quality_rating: str | None
     messaging_limit_tier: str | None
+    known_tier: str | None
     status: str | None
     limit_per_s: float
     limit_is_manual: bool
@@ -49,6 +53,12 @@ class BusinessNumber:
     quota_limit: int | None
     quota_used: int | None
     quota_more_at: datetime | None
+    tier_doubt: TierDoubt | None
+
+    @property
+    def said_tier(self) -> Tier | None:
+        """The messaging limit that the service says at present, if it is understood."""
+        return parse_tier(self.messaging_limit_tier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +86,26 @@ async def list_numbers(pool: Pool) -> list[BusinessNumber]:
     rows = await pool.fetch(queries("numbers")["list"], DEFAULT_LIMIT_PER_S)
     standings = await read_number_standings(pool)
     return [
-        BusinessNumber(**dict(row), **quota_fields(standings.get(row["phone_number_id"]))) for row in rows
+        BusinessNumber(
+            **dict(row),
+            **quota_fields(standings.get(row["phone_number_id"])),
+            tier_doubt=SaidTier(row["messaging_limit_tier"], row["known_tier"]).doubt,
+        )
+        for row in rows
     ]
 
 
 async def set_limit(pool: Pool, phone_number_id: str, limit_per_s: float | None, *, actor: str = "") -> None:
-    """Set a limit by hand, any positive rate; None restores the service's limit. A running owner follows.
-    `actor`: for the audit.
+    """Set a limit by hand; None restores the service's limit. A running owner follows. `actor`: for the
+    audit.
 
-    UsageError if the rate is not positive, ConfigurationError if the number is not stored.
+    UsageError if no number can keep to the rate, ConfigurationError if the number is not stored.
     """
-    if limit_per_s is not None and not 0 < limit_per_s < float("inf"):
-        raise UsageError(f"a limit must be a positive rate in messages per second, not {limit_per_s:g}")
+    if limit_per_s is not None:
+        try:
+            check_limit(limit_per_s)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
     async with pool.acquire() as connection, connection.transaction():
         found = await connection.fetchval(queries("numbers")["set_limit"], phone_number_id, limit_per_s)
         if found is None:

@@ -14,6 +14,7 @@ from campaigns.doctor import (
     check_deliveries,
     check_disk,
     check_machine,
+    check_messaging_limits,
     check_notifications,
     check_secrets,
     check_service,
@@ -62,4 +63,8 @@ def _database() -> list[Finding]:
 
 
 async def _stored(pool: Pool) -> list[Finding]:
-    return await check_database(pool) + await check_deliveries(pool)
+    return [
+        *await check_database(pool),
+        *await check_messaging_limits(pool),
+        *await check_deliveries(pool),
+    ]

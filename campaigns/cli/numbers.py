@@ -14,6 +14,7 @@ from campaigns.account.numbers import (
     set_limit,
     sync_numbers,
 )
+from campaigns.account.tier_warnings import tier_warning
 from campaigns.cli import number_at_service
 from campaigns.cli.options import Json
 from campaigns.cli.printing import note, print_json, print_rows
@@ -104,6 +105,12 @@ def _print(numbers: list[BusinessNumber], json: bool) -> None:
         ("NUMBER", "PHONE", "NAME", "QUALITY", "TIER", "PEOPLE", "LIMIT", "PERMITTED", "RATE", "STATE"),
         [_row(number) for number in numbers],
     )
+    for number in numbers:
+        if (doubt := number.tier_doubt) is not None:
+            words = tier_warning(
+                number.phone_number_id, number.messaging_limit_tier, doubt, number.quota_limit
+            )
+            note(f"warning: {words}")
 
 
 def _row(number: BusinessNumber) -> tuple[object, ...]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from campaigns.account.tier_warnings import tier_warning
 from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.printing import print_json, print_rows
 from campaigns.cli.status_text import quota_warning
@@ -91,6 +92,11 @@ def _timing_lines(timing: Timing) -> Iterator[str]:
 
 def _tier_lines(found: CampaignPlan) -> Iterator[str]:
     for number in found.numbers:
+        if number.tier_doubt is not None:
+            words = tier_warning(
+                number.phone_number_id, number.tier, number.tier_doubt, number.people_per_day
+            )
+            yield f"warning: {words}"
         if number.allowed is None:
             yield f"warning: the messaging limit of {number.phone_number_id} is not known"
         elif number.people_per_day is not None and number.people_used:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from campaigns.account.tier_warnings import tier_warnings
 from campaigns.cli.options import CampaignName, DryRun, Json, MetricsHost, Quiet
 from campaigns.cli.printing import note, print_json
 from campaigns.cli.run_progress import view_for, watched
@@ -111,6 +112,8 @@ def run(
 
 
 async def _warn_of_quota(pool: Pool, campaign: Campaign, scope: QuotaScope) -> None:
+    for warning in await tier_warnings(pool, campaign.phone_number_ids):
+        note(f"warning: {warning}")
     waiting = (await campaign_status(pool, campaign.campaign_id)).waiting
     days = await days_needed(pool, campaign.phone_number_ids, waiting, scope)
     if days > 1:

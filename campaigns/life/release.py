@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from campaigns.account.tier_warnings import tier_warnings
 from campaigns.life.control import (
     Campaign,
     CampaignChange,
@@ -42,7 +43,8 @@ async def start_checked(
     check = checking(pool, settings)
     async with pool.acquire() as connection:
         change = await start(connection, name, actor=actor, check=check, seen=seen)
-    return Released([change], list(dict.fromkeys(check.notes)))
+        numbers = (await find_campaign(connection, change.name)).phone_number_ids
+    return Released([change], list(dict.fromkeys([*check.notes, *await tier_warnings(pool, numbers)])))
 
 
 async def resume_checked(

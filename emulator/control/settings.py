@@ -12,7 +12,7 @@ from emulator.events.subscriptions import APP_LIMIT, App
 from emulator.identity import IDENTITY, MANAGEMENT, MESSAGING, QUALITY_RATINGS, Number, Token
 from emulator.messaging_service import MessagingService
 from emulator.templates.template import STATUSES
-from emulator.tiers import LOWEST, TIERS
+from emulator.tiers import LOWEST, limit_of
 from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 TEST_RECIPIENTS_LIMIT = 5
@@ -219,8 +219,8 @@ def _try(action: Any, *arguments: Any) -> Any:
 def _standing(content: dict[str, Any]) -> tuple[str | None, str | None]:
     """The messaging limit and the quality that a command names."""
     tier, rating = (optional(content, name, str) for name in ("messaging_limit_tier", "quality_rating"))
-    if tier is not None and tier not in TIERS:
-        raise Refused(100, f"messaging_limit_tier is one of {', '.join(TIERS)}")
+    if tier is not None:
+        _try(limit_of, tier)
     if rating is not None and rating not in QUALITY_RATINGS:
         raise Refused(100, f"quality_rating is one of {', '.join(QUALITY_RATINGS)}")
     return tier, rating

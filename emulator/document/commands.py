@@ -5,7 +5,7 @@ from emulator.document.schemas import FLAG, NUMBER, TEXT, WHOLE, Schema, array, 
 from emulator.faults.table import COMMON_OPTIONS, EXCHANGE_KINDS, STATUS_KINDS
 from emulator.identity import QUALITY_RATINGS
 from emulator.templates.template import STATUSES
-from emulator.tiers import TIERS
+from emulator.tiers import PATTERN
 
 ACCOUNT = record({"id": TEXT}, {"verified": FLAG, "locked": WHOLE, "event": TEXT})
 BUSINESS_NUMBER = record(
@@ -15,7 +15,7 @@ BUSINESS_NUMBER = record(
         **dict.fromkeys(("account", "status", "verified_name"), TEXT),
         "test_recipients": array(TEXT),
         "quality_rating": {"enum": list(QUALITY_RATINGS)},
-        "messaging_limit_tier": {"enum": list(TIERS)},
+        "messaging_limit_tier": {"type": "string", "pattern": PATTERN},
     },
 )
 TOKEN = record(

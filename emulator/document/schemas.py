@@ -4,7 +4,7 @@ from typing import Any
 
 from emulator.content.table import CHECKS, MEDIA_TYPES
 from emulator.templates.template import CATEGORIES, STATUSES
-from emulator.tiers import WORDS
+from emulator.tiers import PATTERN
 
 Schema = dict[str, Any]
 
@@ -86,7 +86,7 @@ def schemas(product: str) -> dict[str, Schema]:
                 "display_phone_number": TEXT,
                 "verified_name": TEXT,
                 "quality_rating": {"enum": ["GREEN", "YELLOW", "RED", "UNKNOWN"]},
-                "messaging_limit_tier": {"enum": list(WORDS)},
+                "messaging_limit_tier": {"type": "string", "pattern": PATTERN},
                 "status": TEXT,
                 "throughput": record({"level": {"enum": ["STANDARD", "HIGH"]}}),
             },

@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 from math import ceil
 from zoneinfo import ZoneInfo
 
-from engine.core.quota import TIERS, QuotaScope, limits
+from engine.core.quota import QuotaScope, limits
 from engine.core.sending_hours import SendingHours
+from engine.core.tier import SaidTier, TierDoubt
 
 DAY = timedelta(hours=24)
 DAYS_MAX = 3_650  # a campaign that takes longer gets no end
@@ -20,15 +21,21 @@ DAYS_MAX = 3_650  # a campaign that takes longer gets no end
 
 @dataclass(frozen=True, slots=True)
 class NumberLimits:
-    """`tier`: the messaging limit as the service lists it; None or an unknown word if it is not known.
+    """The limits of a number. `tier`: the messaging limit as the service says it; None if it says none.
 
-    `people_used`: to how many people it wrote in the last 24 hours, as far as they count.
+    `people_used`: to how many people it wrote in the last 24 hours, as far as they count. `known_tier`: the
+    last word for its messaging limit that was understood.
     """
 
     phone_number_id: str
     limit_per_s: float
     tier: str | None
     people_used: int = 0
+    known_tier: str | None = None
+
+    @property
+    def said(self) -> SaidTier:
+        return SaidTier(self.tier, self.known_tier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +43,8 @@ class NumberShare:
     """What one number sends. `people_per_day`: its messaging limit, None for no limit or an unknown one.
 
     `allowed`: whether the messaging limit allows its share within 24 hours, None if the limit is unknown.
-    `days`: how many periods of 24 hours it takes at least.
+    `days`: how many periods of 24 hours it takes at least. `tier_doubt`: why `people_per_day` is not what the
+    service says at present.
     """
 
     phone_number_id: str
@@ -47,6 +55,7 @@ class NumberShare:
     people_used: int
     allowed: bool | None
     days: int
+    tier_doubt: TierDoubt | None = None
 
 
 def quota_days(recipients: int, people_per_day: Sequence[int | None], scope: QuotaScope) -> int:
@@ -62,7 +71,7 @@ def shares(
     recipients: int, numbers: Sequence[NumberLimits], scope: QuotaScope = QuotaScope.NUMBER
 ) -> list[NumberShare]:
     """The share of each number, in whole recipients that add up."""
-    tiers = limits({number.phone_number_id: number.tier for number in numbers}, scope)
+    tiers = limits({number.phone_number_id: number.said for number in numbers}, scope)
     people = [tiers.get(number.phone_number_id) for number in numbers]
     days = quota_days(recipients, people, scope)
     allowed = [None if each is None or scope is QuotaScope.ACCOUNT else each * days for each in people]
@@ -96,7 +105,7 @@ def _divide(recipients: int, rates_per_s: Sequence[float], most: Sequence[int | 
 def _share(number: NumberLimits, recipients: int, people: int | None, days: int | None) -> NumberShare:
     """`days`: of all numbers together, if they share a messaging limit."""
     own_days = days or (1 if people is None else max(1, ceil(recipients / people)))
-    known = people is not None or number.tier in TIERS
+    known = people is not None or number.said.holds is not None
     return NumberShare(
         number.phone_number_id,
         number.limit_per_s,
@@ -106,6 +115,7 @@ def _share(number: NumberLimits, recipients: int, people: int | None, days: int 
         number.people_used,
         own_days == 1 if known else None,
         own_days,
+        number.said.doubt,
     )
 
 

@@ -1,10 +1,14 @@
 """The limit `--max-failed`: how many failed recipients a campaign may have."""
 
+from math import isfinite
+
 
 def exceeds_max_failed(failed: int, recipients: int, max_failed: str | None) -> bool:
     """Whether more recipients failed than `N`, or `N%` of all. None allows any number of failures."""
     if max_failed is None:
         return False
     share = max_failed.endswith("%")
-    allowed = float(max_failed.rstrip("%")) * (recipients / 100 if share else 1)
-    return failed > allowed
+    number = float(max_failed.rstrip("%"))
+    if not isfinite(number):  # no number of failures would exceed NaN
+        raise ValueError(f"{max_failed!r} limits no failures: write N or N%")
+    return failed > number * (recipients / 100 if share else 1)

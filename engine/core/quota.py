@@ -5,12 +5,13 @@ from the claim of the latest message to them, so the count never runs behind the
 person who is counted already takes nothing of the limit, and starts their 24 hours anew.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, StrEnum
 
 from engine.core.outcome import Scope, Throttled
+from engine.core.tier import SaidTier, Tier
 
 WINDOW_S = 24 * 3600.0
 # The service counts from the arrival, we from the claim: 2 s of a claim, 30 s of a request, and what two
@@ -23,15 +24,6 @@ GATHER_S = 60.0
 # How long a number rests at most that the service refused for quota: other programs may have used a part of
 # the limit, and then it is free again sooner than we know. A probe an hour is cheap.
 PROBE_S = 3600.0
-
-# Unique people whom a number may write to first in any 24 hours. None: any number of people.
-TIERS: dict[str, int | None] = {
-    "TIER_250": 250,
-    "TIER_1K": 1_000,
-    "TIER_10K": 10_000,
-    "TIER_100K": 100_000,
-    "TIER_UNLIMITED": None,
-}
 
 
 class QuotaScope(StrEnum):
@@ -65,15 +57,22 @@ class QuotaStanding:
         return max(0, self.limit - self.used)
 
 
-def limits(tiers: Mapping[str, str | None], scope: QuotaScope) -> dict[str, int]:
-    """The limit of each number that has one, by the tiers of all numbers; an unknown tier limits nothing.
+def limits(tiers: Mapping[str, SaidTier], scope: QuotaScope) -> dict[str, int]:
+    """Return the limit of each number that has one, by what the service says of all numbers.
 
-    Numbers that share a limit have the lowest of theirs: the service announces a change number by number.
+    Numbers that share a limit have the lowest of theirs: the service announces a change number by number. One
+    whose word was never understood has that of the others.
     """
-    known = {number: limit for number, tier in tiers.items() if (limit := TIERS.get(tier or "")) is not None}
-    if scope is QuotaScope.ACCOUNT and known:
-        return dict.fromkeys(tiers, min(known.values()))
-    return known
+    if scope is QuotaScope.ACCOUNT:
+        understood = [tier for each in tiers.values() if (tier := each.understood) is not None]
+        shared = _people(understood or [tier for each in tiers.values() if (tier := each.holds) is not None])
+        return dict.fromkeys(tiers, min(shared)) if shared else {}
+    held = {number: tier for number, said in tiers.items() if (tier := said.holds) is not None}
+    return {number: tier.people for number, tier in held.items() if tier.people is not None}
+
+
+def _people(tiers: Iterable[Tier]) -> list[int]:
+    return [tier.people for tier in tiers if tier.people is not None]
 
 
 def admitted(left: int, people: Sequence[Person]) -> list[bool]:

@@ -47,13 +47,15 @@ def this_process() -> ProcessIdentity:
 
 def is_proven_dead(stored: dict[str, Any] | None) -> bool:
     """Whether the process with this stored identity has certainly ended."""
-    if not stored or not stored.get("boot") or stored["boot"] != _boot():
+    if not isinstance(stored, dict) or not stored.get("boot") or stored["boot"] != _boot():
         return False
     if not stored.get("pid_namespace") or stored["pid_namespace"] != _pid_namespace():
         return False
-    found = _stat(int(stored["pid"]))
+    if not isinstance(pid := stored.get("pid"), int):
+        return False
+    found = _stat(pid)
     if found is None:
-        return not Path(f"/proc/{int(stored['pid'])}").exists()
+        return not Path(f"/proc/{pid}").exists()
     state, started_ticks = found
     return state in _DEAD_STATES or started_ticks != stored.get("started_ticks")
 

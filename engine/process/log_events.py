@@ -29,6 +29,9 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
             "campaign_paused campaign_cancelled",
             "Somebody or something stopped it: see `reason`; `campaign report` names the person.",
         ),
+        _event(
+            "campaign_failed", "What is stored of it cannot be read, and how: it is paused, the others go on."
+        ),
         _event("canary_passed", "Its canary is healthy: everybody else is sent to; `result` has the counts."),
         _event("campaign_expired", "Its `--expires-at` has passed; the remaining recipients are skipped."),
         _event("campaign_finished", "Nobody is left to send to; `unknown` counts the recipients in doubt."),
@@ -64,7 +67,20 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
         ),
         _event(
             "number_stopped",
-            "The service stopped the number: it rests until a person uses `drumbeat numbers resume PNID`.",
+            "The service refused the number, or it failed: it rests until a person uses "
+            "`drumbeat numbers resume PNID`.",
+        ),
+        _event(
+            "number_failed",
+            "What is stored of the number, or a loop of it, failed, and how: it stops, the others go on.",
+        ),
+        _event(
+            "number_not_released",
+            "A number that failed could not release its ranges: they are free when its lease has ended.",
+        ),
+        _event(
+            "claims_failed_together",
+            "The statement for several numbers failed: each claims alone, and only the one at fault stops.",
         ),
         _event(
             "quota_used_up quota_available",

@@ -3,7 +3,10 @@
 `CampaignReader` keeps it up to date. `Orders` and the outcome policy stop campaigns in it at once.
 """
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
+
+import structlog
 
 from engine.clock import SECOND_NS, monotonic_ns
 from engine.core.refusal_runs import RefusalRuns
@@ -17,6 +20,10 @@ KNOWN_MAX = 200
 # of them would ask, several times a second each: with 64 numbers for 40 ranges that was a seventh of the time
 # of all statements.
 NONE_FREE_NS = SECOND_NS // 5
+# How long a range is put off whose hours cannot be read. Its campaign is paused meanwhile.
+UNREADABLE_FOR = timedelta(minutes=1)
+
+log = structlog.get_logger(__name__)
 
 
 class CampaignCache:
@@ -28,6 +35,7 @@ class CampaignCache:
         self.refusal_runs = RefusalRuns()
         self.starts = 0  # how often a campaign was started or resumed
         self.has_priorities = False  # the running campaigns have different priorities
+        self.failures: dict[int, Exception] = {}  # of campaigns that are to be paused because of them
 
     def __getitem__(self, campaign_id: int) -> RunningCampaign:
         return self._known[campaign_id]
@@ -49,9 +57,19 @@ class CampaignCache:
         return campaign_id in self._running and self._known[campaign_id].sending
 
     def closed(self, held: HeldRange) -> Closed | None:
-        """Why a range may not be claimed now although its campaign sends: the hours of its recipients."""
+        """Why a range may not be claimed now although its campaign sends: the hours of its recipients.
+
+        A range whose zones cannot be read may not be claimed, and its campaign fails.
+        """
         campaign = self._known.get(held.campaign_id)
-        return None if campaign is None else campaign.recipient_hours.closed(held.time_zones)
+        if campaign is None:
+            return None
+        if not campaign.failed:
+            try:
+                return campaign.recipient_hours.closed(held.time_zones)
+            except Exception as error:  # computed: it concerns nothing but this range
+                self.fail(held.campaign_id, error)
+        return Closed(datetime.now(UTC) + UNREADABLE_FOR, "the campaign cannot be read")
 
     def sending_with(self, phone_number_id: str) -> list[int]:
         """The campaigns that may send through a number at this moment."""
@@ -88,6 +106,15 @@ class CampaignCache:
         if campaign := self._known.get(campaign_id):
             campaign.sending = False
             campaign.stopped = True
+
+    def fail(self, campaign_id: int, error: Exception) -> None:
+        """Stop a campaign that cannot be read or worked on. Call it where the error is handled."""
+        if campaign_id not in self.failures:
+            log.error("campaign_failed", **self.log_fields(campaign_id), exc_info=error)
+        self.failures[campaign_id] = error
+        if campaign := self._known.get(campaign_id):
+            campaign.failed = True
+        self.stop(campaign_id)
 
     def start(self, campaign: RunningCampaign) -> bool:
         """Add a campaign that the database says is running; True if it is new or was resumed by a person."""

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from engine.core.daily_window import DailyWindow
 from engine.core.frequency_cap import FrequencyCap
 from engine.core.sending_hours import EVERY_DAY, SendingHours
+from engine.sending.recipient_hours import stored_zone
 
 RECIPIENT_ZONE = "recipient"  # campaigns.time_zone: the zone of each recipient
 
@@ -31,7 +32,7 @@ def stored_guards(row: Mapping[str, Any]) -> StoredGuards:
     hours = SendingHours(window, EVERY_DAY if row["days"] is None else frozenset(row["days"]))
     return StoredGuards(
         SendingHours() if by_recipient else hours,
-        ZoneInfo("UTC" if by_recipient else row["time_zone"]),
+        stored_zone("UTC" if by_recipient else row["time_zone"]),
         SendingHours(quiet + window, hours.days) if by_recipient else SendingHours(quiet),
         _cap(row),
     )

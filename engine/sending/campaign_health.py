@@ -12,6 +12,7 @@ import structlog
 from engine.core.canary import CanaryVerdict, in_words
 from engine.core.max_failed import exceeds_max_failed
 from engine.core.states import CampaignEvent, CampaignState, ReasonCode
+from engine.sending.containment import contained
 from engine.sending.flow_context import FlowContext
 from engine.store.campaign_states import apply_if_allowed, set_reason
 from engine.store.canaries import StoredCanary, note_sent, pass_canary, read_budget, read_canary
@@ -38,8 +39,9 @@ class CampaignHealth:
         self._after_s = time.monotonic() + self._period_s
         for campaign_id in self._cache.running:
             if self._cache[campaign_id].is_watched and not self._cache[campaign_id].stopped:
-                await self._check_canary(connection, campaign_id)
-                await self._check_budget(connection, campaign_id)
+                with contained(self._cache, campaign_id):
+                    await self._check_canary(connection, campaign_id)
+                    await self._check_budget(connection, campaign_id)
 
     async def _check_canary(self, connection: Connection, campaign_id: int) -> None:
         canary = await read_canary(connection, campaign_id)

@@ -6,6 +6,7 @@ import structlog
 
 from engine.core.states import CampaignEvent, ReasonCode
 from engine.core.stops import CampaignPause
+from engine.sending.containment import contained
 from engine.sending.flow_context import FlowContext
 from engine.store.campaign_states import apply_if_allowed
 from engine.store.closing import close_ranges, finish_campaign
@@ -31,9 +32,11 @@ class CampaignHousekeeping:
         """Start what is due and expire what is overdue."""
         sql = queries("campaign_cache")
         for row in await connection.fetch(sql["startable"], self._only):
-            await self._start(connection, row["campaign_id"])
+            with contained(self._campaign_cache, row["campaign_id"]):
+                await self._start(connection, row["campaign_id"])
         for row in await connection.fetch(sql["overdue"], self._only):
-            await self._expire(connection, row["campaign_id"], row["name"])
+            with contained(self._campaign_cache, row["campaign_id"]):
+                await self._expire(connection, row["campaign_id"], row["name"])
         await self._find_unclosed(connection)
 
     async def _start(self, connection: Connection, campaign_id: int) -> None:
@@ -63,8 +66,9 @@ class CampaignHousekeeping:
         try:
             while self.to_close:
                 campaign_id, reason = next(iter(self.to_close.items()))
-                async with self._context.pool.acquire(timeout=5) as connection:
-                    await close_ranges(connection, campaign_id, reason)
+                with contained(self._campaign_cache, campaign_id):  # `_find_unclosed` finds it again
+                    async with self._context.pool.acquire(timeout=5) as connection:
+                        await close_ranges(connection, campaign_id, reason)
                 del self.to_close[campaign_id]
         except LOST_CONNECTION as problem:
             self._context.database_away.report(part="closing", problem=type(problem).__name__)
@@ -73,12 +77,15 @@ class CampaignHousekeeping:
         """Finish running campaigns with nothing left. Resends by policy come first: they keep one running."""
         await resend_by_policy(connection, silence_s=self._context.service.silence_s)
         for campaign_id in self._campaign_cache.running:
-            if await connection.fetchval(queries("closing")["has_open_ranges"], campaign_id):
-                await self._pause_if_all_stopped(connection, campaign_id)
-                continue
-            if (unknown := await finish_campaign(connection, campaign_id)) is not None:
-                fields = self._campaign_cache.log_fields(campaign_id)
-                log.info("campaign_finished", **fields, unknown=unknown)
+            with contained(self._campaign_cache, campaign_id):
+                await self._finish_one(connection, campaign_id)
+
+    async def _finish_one(self, connection: Connection, campaign_id: int) -> None:
+        if await connection.fetchval(queries("closing")["has_open_ranges"], campaign_id):
+            await self._pause_if_all_stopped(connection, campaign_id)
+        elif (unknown := await finish_campaign(connection, campaign_id)) is not None:
+            fields = self._campaign_cache.log_fields(campaign_id)
+            log.info("campaign_finished", **fields, unknown=unknown)
 
     async def sample_rates(self, connection: Connection) -> None:
         """Note what the numbers sent so far: the console and the report show their rates over time."""

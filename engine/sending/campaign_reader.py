@@ -1,6 +1,6 @@
 """Reads the running campaigns from the database into the cache, a few times a second, and logs changes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from time import time_ns
@@ -16,9 +16,9 @@ from engine.core.guard import PASS, Defer, check_hours
 from engine.core.order import Priority
 from engine.core.quota import in_words
 from engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
-from engine.errors import ConfigurationError
 from engine.sending.campaign_cache import CampaignCache
 from engine.sending.campaign_guards import stored_guards
+from engine.sending.containment import contained, reason_of
 from engine.sending.header_files import HeaderFiles
 from engine.sending.messages import RunningCampaign
 from engine.sending.quotas import Quotas
@@ -85,7 +85,9 @@ class CampaignReader:
         self._clock_skew.stamp_offset_ns = wall_offset_ns() + self._clock_skew.skew_ns
         block = self._find_block()
         for row in rows:
-            await self._refresh_one(connection, row, block)
+            with contained(self._cache, row["campaign_id"]):
+                await self._refresh_one(connection, row, block)
+        await self._pause_failed(connection, {row["campaign_id"]: row["name"] for row in rows})
         for campaign_id in set(self._cache.running) - {row["campaign_id"] for row in rows}:
             await self._end(connection, campaign_id)
         self._cache.remove_ended()
@@ -96,9 +98,9 @@ class CampaignReader:
             log.warning("clock_skew_changed", skew_s=round(self._clock_skew.skew_ns / SECOND_NS, 1))
 
     async def _refresh_one(self, connection: Connection, row: asyncpg.Record, block: Block | None) -> None:
-        campaign = self._cache.get(row["campaign_id"]) or await self._compile(connection, row)
-        if campaign is None:
-            return
+        campaign = self._cache.get(row["campaign_id"])
+        if campaign is None or campaign.failed:
+            campaign = _running_campaign(row, self._product, self._clock_skew)
         file_block = await _file_block(connection, campaign)  # first: once started, it may send at once
         _follow_edits(campaign, row)
         if started := self._cache.start(campaign):
@@ -125,17 +127,17 @@ class CampaignReader:
             event = STOPPED_EVENTS[row["state"]]
             log.info(event, **self._cache.log_fields(campaign_id), reason=row["reason"])
 
-    async def _compile(self, connection: Connection, row: asyncpg.Record) -> RunningCampaign | None:
-        """Pause a campaign that cannot be read: it must not stop the others."""
-        try:
-            return _running_campaign(row, self._product, self._clock_skew)
-        except (ConfigurationError, ValueError, KeyError, TypeError) as error:
-            reason = str(error) if isinstance(error, ConfigurationError) else f"it cannot be read: {error!r}"
-            code = ReasonCode.UNREADABLE
-            await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, reason, code)
-            campaign = {"campaign": row["name"], "campaign_id": row["campaign_id"]}
-            log.warning("campaign_paused", **campaign, reason=reason)
-            return None
+    async def _pause_failed(self, connection: Connection, names: Mapping[int, str]) -> None:
+        """Pause the campaigns that failed here or elsewhere in this process, with the reason."""
+        for campaign_id, error in list(self._cache.failures.items()):
+            reason, fields = reason_of(error), self._cache.log_fields(campaign_id)
+            if name := names.get(campaign_id):
+                fields["campaign"] = name
+            event, code = CampaignEvent.PAUSE, ReasonCode.UNREADABLE
+            if await apply_if_allowed(connection, campaign_id, event, reason, code) is not None:
+                log.warning("campaign_paused", **fields, reason=reason)
+            self._cache.end(campaign_id)
+            del self._cache.failures[campaign_id]
 
     async def _block(
         self, connection: Connection, campaign: RunningCampaign, block: Block | None, *, started: bool

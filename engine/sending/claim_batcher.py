@@ -8,14 +8,18 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import structlog
+
 from engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
 from engine.store.claims import WatermarkAdvance
-from engine.store.database import OwnConnection, Pool
+from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
 from engine.store.frequency_cap import advance_within_caps
 
 # Between two statements: a commit waits for the disk, however much it holds. A number asks while its queue
 # still holds an eighth of a second of its rate. A number alone asks less often, so it never waits for this.
 PERIOD_NS = SECOND_NS // 40
+
+log = structlog.get_logger(__name__)
 
 
 class Waiting(NamedTuple):
@@ -36,9 +40,9 @@ class ClaimBatcher:
     async def advance_watermark(self, wanted: WatermarkAdvance) -> int | None:
         """Claim; returns when the claiming statement was issued, in ns on the suspend-aware clock.
 
-        None: nothing is claimed; `opted_out_phones`, `recorded_above` and `advance_watermark` of the store
-        find out why. Raises what a lost database raises: then `read_watermark` finds out whether it is
-        claimed.
+        None: nothing is claimed, or the statement failed for one of its numbers. `opted_out_phones`,
+        `recorded_above` and `advance_watermark` of the store find out why. Raises what a lost database
+        raises: then `read_watermark` finds out whether it is claimed.
         """
         claimed_ns: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
         self._waiting.append(Waiting(wanted, claimed_ns))
@@ -69,11 +73,14 @@ class ClaimBatcher:
             async with self._own.use() as connection:
                 issued_ns = suspend_aware_ns()
                 claimed = await advance_within_caps(connection, [ask.wanted for ask in batch])
-        except Exception as problem:  # whatever it is, each number that asked must get it
+        except LOST_CONNECTION as problem:
             for ask in batch:
                 if not ask.claimed_ns.done():
                     ask.claimed_ns.set_exception(problem)
             return
+        except Exception:  # of one number or campaign: each finds out alone, and only that one fails
+            log.exception("claims_failed_together", numbers=len(batch))
+            claimed, issued_ns = set(), 0
         for wanted, claimed_ns in batch:
             if not claimed_ns.done():
                 is_claimed = (wanted.held.range_id, wanted.lease.epoch) in claimed

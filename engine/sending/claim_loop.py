@@ -82,7 +82,7 @@ class ClaimLoop:
     async def _step(self) -> bool:
         """One round: release ranges, claim retries, claim first attempts. False: nothing could be claimed."""
         if self._dispatcher.failure is not None:
-            raise self._dispatcher.failure  # a bug: better to end, all accounted for, than to stand still
+            raise self._dispatcher.failure  # better given up, all accounted for, than standing still
         now_ns = monotonic_ns()
         if self._retries.unanswered:
             await self._dispatcher.idle()
@@ -152,4 +152,8 @@ class ClaimLoop:
 
     def _send(self, granted: GrantedClaims) -> None:
         expires_ns = granted.claimed_ns + int(CLAIM_VALID_S * SECOND_NS)
-        self._dispatcher.send(self._context.messages(granted, self._lease, expires_ns))
+        messages = self._context.messages(granted, self._lease, expires_ns)
+        self._dispatcher.send([message for message in messages if message.payload])
+        for message in messages:
+            if not message.payload:
+                self._dispatcher.give_back(message, "the message could not be made")

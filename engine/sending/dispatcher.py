@@ -32,9 +32,9 @@ class Dispatcher:
     def __init__(
         self, phone_number_id: str, transport: Transport, bucket: TokenBucket, on_outcome: OutcomeHandler
     ) -> None:
-        self.pacer = Pacer(bucket, self.serve)
+        self.pacer = Pacer(bucket, self.serve, self._failed)
         self.queue = ClaimedQueue()
-        self.failure: BaseException | None = None  # a bug in the handling of outcomes
+        self.failure: BaseException | None = None  # of the pace, or of the handling of outcomes
         self._phone_number_id = phone_number_id
         self._transport = transport
         self._on_outcome = on_outcome
@@ -68,6 +68,10 @@ class Dispatcher:
         self._lacking = lacking
         queue.signal_if_low()
         return True
+
+    def give_back(self, message: ClaimedMessage, reason: str) -> None:
+        """Defer a claimed message that was certainly not written. It was never in the queue."""
+        self._on_outcome(message, NotSent(reason), None)
 
     def learn(self) -> None:
         """Call it a few times a second."""

@@ -7,8 +7,11 @@ database is asked whether it happened before anything else is claimed.
 import asyncio
 from itertools import islice
 
+import asyncpg
+
 from engine.clock import monotonic_ns, suspend_aware_ns
 from engine.core.guard import PairGuard
+from engine.sending.containment import contained
 from engine.sending.feeder import Feeder
 from engine.sending.feeds_in_hand import Feed
 from engine.sending.flow_context import FlowContext
@@ -54,10 +57,13 @@ class FirstAttempts:
 
         Claims nobody if the messaging limit allows not even the first one.
         """
-        candidates = list(islice(feed.page, limit))
-        guarded = guard_first_attempts(
-            candidates, self._campaign(feed), self._pairs, self._lease, monotonic_ns()
-        )
+        candidates, guarded = list(islice(feed.page, limit)), None
+        with contained(self._context.campaign_cache, feed.held.campaign_id):
+            guarded = guard_first_attempts(
+                candidates, self._campaign(feed), self._pairs, self._lease, monotonic_ns()
+            )
+        if guarded is None:
+            return GrantedClaims([], [], suspend_aware_ns())
         if guarded.passed and self._quota.is_limited:
             candidates = await self._within_quota(candidates, guarded)
             if not candidates:
@@ -95,6 +101,11 @@ class FirstAttempts:
         except LOST_CONNECTION:
             if await self._stored_watermark(feed) != claimed_through:
                 raise
+        except (
+            asyncpg.PostgresError
+        ) as error:  # rolled back: what is stored of the campaign cannot be claimed
+            self._context.campaign_cache.fail(feed.held.campaign_id, error)
+            raise ClaimRefused(f"the claim failed: {error}") from error
         feed.held.claimed_through = claimed_through
         return claimed_ns
 

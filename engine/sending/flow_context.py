@@ -99,7 +99,10 @@ class FlowContext:
             number.governor.throttled(now_ns, written_ns, wait_s)
 
     def messages(self, granted: GrantedClaims, lease: Lease, expires_ns: int) -> list[ClaimedMessage]:
-        """The messages of claimed recipients. Each carries the tag of its attempt, to find it by a status."""
+        """The messages of claimed recipients. Each carries the tag of its attempt, to find it by a status.
+
+        One that cannot be made has an empty payload, and its campaign fails.
+        """
         messages: list[ClaimedMessage] = []
         encoded_for = None
         for candidate, attempt_no in zip(granted.candidates, granted.attempt_nos, strict=True):
@@ -108,7 +111,12 @@ class FlowContext:
                 encoded_for, campaign = range_id, self.campaign_cache[campaign_id]
                 payloads = campaign.payloads_of(lease.phone_number_id)
                 encode = self._tag_encoder(range_id, lease.epoch)
-            body = payloads[template_index](phone, variables, encode(seq, attempt_no))
+            tag = encode(seq, attempt_no)
+            try:
+                body = payloads[template_index](phone, variables, tag)
+            except Exception as error:  # made of what is stored: it concerns nothing but this campaign
+                self.campaign_cache.fail(campaign_id, error)
+                body = b""
             fields = (campaign_id, range_id, seq, attempt_no, body, expires_ns, spent)
             messages.append(tuple.__new__(ClaimedMessage, fields))  # not ClaimedMessage(…): saves a call each
         return messages

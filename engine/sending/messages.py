@@ -49,6 +49,7 @@ class RunningCampaign:
     ours may differ), and `none_free_until_ns`, until when no number asks for a free range of it.
     `is_watched`: it has an error budget, or a canary that has not passed: see `CampaignHealth`.
     `is_retry`: before each claim, an earlier campaign is asked whether its recipient is still failed.
+    `failed`: something of it could not be read. If it runs again, it is read anew.
     """
 
     campaign_id: int
@@ -62,6 +63,7 @@ class RunningCampaign:
     cap: FrequencyCap | None = None
     sending: bool = True
     stopped: bool = False
+    failed: bool = False
     blocked_reason: str = ""
     none_free_until_ns: int = 0
     expires_ns: int | None = None

@@ -70,7 +70,9 @@ class NumberSender:
         self._claims.stop()
 
     def regulate(self, now_ns: int) -> None:
-        """Adjust the rate to what the service's replies say; a few times a second."""
+        """Adjust the rate to what the service's replies say; a few times a second. Raises what failed."""
+        if self.dispatcher.failure is not None:
+            raise self.dispatcher.failure
         self.dispatcher.learn()
         self.pace.regulate(now_ns)
 

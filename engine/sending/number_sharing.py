@@ -39,7 +39,8 @@ class NumberSharing:
             return
         part = await self._look(connection)
         self._numbers.hand_over(part.release)
-        await self._numbers.take_over(connection, part.take)
+        failed = self._numbers.failed
+        await self._numbers.take_over(connection, [number for number in part.take if number not in failed])
 
     async def leave(self) -> None:
         """The worker stops: the others plan its numbers for themselves before it has drained them."""

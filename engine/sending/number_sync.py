@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from engine.core.tier import known_word
 from engine.store.database import Pool
 from engine.store.queries import queries
 
@@ -51,5 +52,6 @@ async def store_numbers(pool: Pool, records: Sequence[NumberRecord]) -> None:
         rows[texts[0]] = texts
     columns = [list(column) for column in zip(*rows.values(), strict=True)] or [[] for _ in _TEXTS]
     limits_per_s = [LIMIT_PER_S.get(level.upper()) for level in columns[-1]]
-    await pool.execute(queries("numbers")["store"], *columns, limits_per_s)
+    known_tiers = [known_word(word) for word in columns[_TEXTS.index("messaging_limit_tier")]]
+    await pool.execute(queries("numbers")["store"], *columns, limits_per_s, known_tiers)
     await pool.execute(queries("numbers")["mark_unlisted"], columns[0])

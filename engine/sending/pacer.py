@@ -24,11 +24,18 @@ class Pacer:
     """Permits of one number.
 
     `on_due(n, loop)` is called when n permits are due beyond those that somebody waits for. It may take
-    permits from the bucket, and returns False if there is nothing to send.
+    permits from the bucket, and returns False if there is nothing to send. `on_failure` is given what a tick
+    raises: the other numbers of the process go on.
     """
 
-    def __init__(self, bucket: TokenBucket, on_due: Callable[[int, Busyness], bool]) -> None:
+    def __init__(
+        self,
+        bucket: TokenBucket,
+        on_due: Callable[[int, Busyness], bool],
+        on_failure: Callable[[Exception], None],
+    ) -> None:
         self.bucket = bucket
+        self.on_failure = on_failure
         self._on_due = on_due
         self._loop = asyncio.get_running_loop()
         self._waiters: deque[tuple[asyncio.Future[None], int]] = deque()  # with when the claim expires
@@ -113,6 +120,10 @@ class Ticker:
             if monotonic_ns() - now_ns > TURN_NS_MAX:
                 return 0.0
             del self._next_ns[pacer]  # it goes back in at the end
-            self._next_ns[pacer] = now_ns + min(TICK_NS_MAX, pacer.tick(now_ns, loop))
+            self._next_ns[pacer] = now_ns + TICK_NS_MAX
+            try:
+                self._next_ns[pacer] = now_ns + min(TICK_NS_MAX, pacer.tick(now_ns, loop))
+            except Exception as problem:
+                pacer.on_failure(problem)
         wait_ns = min(self._next_ns.values(), default=now_ns + TICK_NS_MAX) - now_ns
         return max(TICK_S_MIN, wait_ns / SECOND_NS)

@@ -62,7 +62,7 @@ class RecipientHours:
         return first
 
     def _look(self, now: datetime, time_zones: str) -> tuple[datetime, Closed | None]:
-        zones = [ZoneInfo(name) for name in time_zones.split(",")]
+        zones = [stored_zone(name) for name in time_zones.split(",")]
         first, last = now - _TOLERANCE, now + AHEAD
         opens_at = self._hours.opens_at(first, zones)
         if opens_at == first:
@@ -73,6 +73,14 @@ class RecipientHours:
             return now + HORIZON, Closed(now + HORIZON, NO_COMMON_HOUR)
         due_at = opens_at + DUE_AFTER
         return due_at, Closed(due_at, wait_in_words(opens_at, now, zones))
+
+
+def stored_zone(name: str) -> ZoneInfo:
+    """Return the time zone with this name; LookupError or ValueError if there is none."""
+    try:
+        return ZoneInfo(name)
+    except OSError:  # a directory, such as Europe; other callers take an OSError for a lost connection
+        raise ValueError(f"{name!r} is no time zone") from None
 
 
 def database_now(clock_skew: ClockSkew) -> datetime:

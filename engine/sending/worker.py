@@ -159,16 +159,18 @@ class Worker:
             self._start_side_task("closing", self._housekeeping.close_ended)
         if self._file_renewal.is_due:
             self._start_side_task("header files", self._file_renewal.run)
+        await self._numbers.take_back(connection)
         if self._sharing is not None:
             await self._sharing.balance(connection)
-        await recover_abandoned_numbers(connection, self._numbers.owner, self._numbers.wanted)
+        numbers = self._numbers
+        await recover_abandoned_numbers(connection, numbers.owner, numbers.kept, numbers.contained)
         self._context.descriptors_short.check_quiet(self._context.timing.descriptors_quiet_ns)
         await self._health.check(connection)
         await self._housekeeping.sample_rates(connection)
         await self._housekeeping.finish(connection)
         if self._campaign_id is not None and self._campaign_id not in self._context.campaign_cache.running:
             self._ended.set()
-        _raise_failure([*self._numbers.tasks, *self._side_tasks.values()])
+        _raise_failure(self._side_tasks.values())
 
     def _start_side_task(self, name: str, work: Callable[[], Coroutine[None, None, None]]) -> None:
         """Start work that may take longer than a lease lasts, unless the same work is still under way."""

@@ -1,7 +1,7 @@
 """Ranges of owners that are gone: the first process that looks puts their claims in doubt and frees them."""
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 
 from engine.process.identity import ProcessIdentity, is_proven_dead
 from engine.store.database import Connection
@@ -14,17 +14,21 @@ UNRENEWED_S = 60.0
 
 
 async def recover_abandoned_numbers(
-    connection: Connection, owner: ProcessIdentity, ours: Sequence[str] = ()
+    connection: Connection,
+    owner: ProcessIdentity,
+    ours: Sequence[str] = (),
+    contained: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> list[str]:
     """Take each number whose owner is dead or long gone, put its claims in doubt, and release all of it.
 
     For campaigns in every state: a cancelled campaign whose sender was killed has recipients in doubt too.
-    `ours`: numbers of the caller, left alone. Returns the recovered numbers.
+    `ours`: numbers of the caller, left alone. `contained`: handles the failure of one number. Returns the
+    recovered numbers.
     """
     recovered = []
     for row in await connection.fetch(queries("ranges")["owners_of_ranges"], list(ours), UNRENEWED_S):
         if row["long_gone"] or is_proven_dead(row["owner_process"]):
-            with suppress(NumberHeld):
+            with suppress(NumberHeld), contained(row["phone_number_id"]):
                 lease = await take_lease(connection, row["phone_number_id"], owner)
                 await release_ranges(connection, lease, await take_over_ranges(connection, lease))
                 await release_lease(connection, lease)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import asyncpg
 
 from engine.core.lease import FormerOwner
-from engine.core.pace.token_bucket import LIMIT_PER_S_MAX
 from engine.errors import ConfigurationError, TryLater
 from engine.process.identity import ProcessIdentity, is_proven_dead
 from engine.store.database import Connection
@@ -102,7 +101,7 @@ async def renew_leases(
         list(achieved_per_s),
         list(slowed),
     )
-    return [Renewal(**{**dict(row), "limit_per_s": min(row["limit_per_s"], LIMIT_PER_S_MAX)}) for row in rows]
+    return [Renewal(**dict(row)) for row in rows]
 
 
 async def release_lease(connection: Connection, lease: Lease) -> None:

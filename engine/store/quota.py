@@ -20,6 +20,7 @@ from engine.core.quota import (
     QuotaStanding,
     limits,
 )
+from engine.core.tier import SaidTier
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
@@ -62,7 +63,8 @@ class Admission:
 async def read_quotas(connection: Connection | Pool, scope: QuotaScope) -> dict[str, Quota]:
     """The messaging limit of each number that has one. Numbers that share a limit share the value."""
     rows = await connection.fetch(queries("quota")["tiers"])
-    found = limits({row["phone_number_id"]: row["messaging_limit_tier"] for row in rows}, scope)
+    said = {row["phone_number_id"]: SaidTier(row["messaging_limit_tier"], row["known_tier"]) for row in rows}
+    found = limits(said, scope)
     if scope is QuotaScope.ACCOUNT:
         numbers = tuple(found)
         return {number: Quota(ACCOUNT_SCOPE, limit, numbers) for number, limit in found.items()}

@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 
 from engine.core.template_events import read_template_word
+from engine.core.tier import known_word
 from engine.store.campaign_states import pause_campaigns_of_template
 from engine.store.database import Connection
 from engine.store.queries import queries
@@ -81,6 +82,6 @@ async def _refresh_number(connection: Connection, value: dict[str, Any]) -> None
     limit = value.get("current_limit")
     tier = limit if isinstance(limit, str) and limit.startswith("TIER_") else None
     if digits:
-        await connection.execute(queries("inbox")["refresh_number"], digits, tier)
+        await connection.execute(queries("inbox")["refresh_number"], digits, tier, known_word(tier))
     else:
         await connection.execute(queries("inbox")["refresh_numbers"])

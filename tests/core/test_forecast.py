@@ -67,7 +67,9 @@ SHARES: list[tuple[str, int, list[tuple[float, str | None]], list[tuple[int, boo
     ("the limit itself is allowed", 250, [(80, "TIER_250")], [(250, True, 1)]),
     ("many days", 1_000_000, [(80, "TIER_100K")], [(1_000_000, False, 10)]),
     ("no limit", 1_000_000, [(80, "TIER_UNLIMITED")], [(1_000_000, True, 1)]),
-    ("an unknown tier says nothing", 1_000_000, [(80, "TIER_NEW")], [(1_000_000, None, 1)]),
+    ("any number of thousands", 4_000, [(80, "TIER_2K")], [(4_000, False, 2)]),
+    ("an unknown word is the lowest limit", 1_000, [(80, "TIER_NEW")], [(1_000, False, 4)]),
+    ("no word says nothing", 1_000_000, [(80, None)], [(1_000_000, None, 1)]),
     (
         "what one may not take goes to the other",
         1_200,

@@ -125,3 +125,9 @@ def test_waits_grow_to_an_hour_and_a_day_has_some_thirty_attempts() -> None:
     assert 3600 <= min(waits_s[6:]) <= max(waits_s) <= 3605
     attempts = next(n for n in range(1, 50) if sum(waits_s[:n]) > GIVE_UP_S)
     assert 25 < attempts < 35
+
+
+@pytest.mark.parametrize("limit", ["nan", "inf", "NaN%", "many", ""])
+def test_a_limit_that_limits_no_failures_is_no_limit_of_failures(limit: str) -> None:
+    with pytest.raises(ValueError):
+        exceeds_max_failed(1, 10, limit)

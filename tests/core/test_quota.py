@@ -23,6 +23,7 @@ from engine.core.quota import (
     limits,
     rest_s,
 )
+from engine.core.tier import SaidTier
 
 NEW, COUNTED, OPEN = Person.NEW, Person.COUNTED, Person.IN_CONVERSATION
 NOW = datetime(2026, 5, 1, 17, tzinfo=UTC)
@@ -53,7 +54,19 @@ def test_who_may_be_written_to(
     ("tiers", "scope", "found"),
     [
         ({"1": "TIER_250", "2": "TIER_1K"}, QuotaScope.NUMBER, {"1": 250, "2": 1_000}),
-        ({"1": "TIER_UNLIMITED", "2": None, "3": "TIER_NEW"}, QuotaScope.NUMBER, {}),
+        (
+            {"1": "TIER_2K", "2": "TIER_50", "3": "tier_1M"},
+            QuotaScope.NUMBER,
+            {"1": 2_000, "2": 50, "3": 1_000_000},
+        ),
+        ({"1": "TIER_UNLIMITED", "2": None, "3": ""}, QuotaScope.NUMBER, {}),
+        (
+            {"1": "TIER_NEW", "2": "TIER_0", "3": "UNLIMITED"},
+            QuotaScope.NUMBER,
+            {"1": 250, "2": 250, "3": 250},
+        ),
+        ({"1": "TIER_NEW", "2": "TIER_2K"}, QuotaScope.ACCOUNT, {"1": 2_000, "2": 2_000}),
+        ({"1": "TIER_NEW", "2": None}, QuotaScope.ACCOUNT, {"1": 250, "2": 250}),
         (
             {"1": "TIER_10K", "2": "TIER_1K", "3": None},
             QuotaScope.ACCOUNT,
@@ -65,7 +78,7 @@ def test_who_may_be_written_to(
 def test_which_numbers_are_limited(
     tiers: dict[str, str | None], scope: QuotaScope, found: dict[str, int]
 ) -> None:
-    assert limits(tiers, scope) == found
+    assert limits({number: SaidTier(word) for number, word in tiers.items()}, scope) == found
 
 
 USED_UP = QuotaStanding(1_000, 1_000, NOW + timedelta(minutes=20))

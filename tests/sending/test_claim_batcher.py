@@ -156,3 +156,20 @@ async def test_at_the_end_whoever_waits_is_cancelled(pool: Pool, statements: Sta
     async with asyncio.timeout(20):
         results = await asyncio.gather(*tasks, return_exceptions=True)
     assert all(isinstance(each, asyncio.CancelledError) for each in results)
+
+
+async def test_a_claim_that_fails_leaves_the_others_to_claim_alone(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The numbers of a process share a statement. One that no database takes must not fail the others."""
+    wanted = await planted(pool)
+
+    async def refuse(connection: Connection, raises: Sequence[WatermarkAdvance]) -> set[tuple[int, int]]:
+        await connection.execute("SELECT 1 / 0")
+        raise AssertionError("the statement is refused")
+
+    async with raising(pool) as batcher:
+        monkeypatch.setattr(claim_batcher, "advance_within_caps", refuse)
+        assert await asyncio.gather(*await asked(batcher, wanted)) == [None] * len(wanted)
+        monkeypatch.setattr(claim_batcher, "advance_within_caps", advance_watermarks)
+        assert all(await asyncio.gather(*await asked(batcher, wanted))), "nothing was claimed, and it goes on"

@@ -35,7 +35,7 @@ async def pacer(clock: Clock, starved: list[int]) -> Pacer:
         starved.append(due)
         return True
 
-    return Pacer(TokenBucket(100, clock.now_ns), on_starved)
+    return Pacer(TokenBucket(100, clock.now_ns), on_starved, pytest.fail)
 
 
 async def settle() -> None:
@@ -163,7 +163,9 @@ async def test_permits_without_waiters_are_offered_to_the_dispatcher(
 
 async def test_one_ticker_serves_several_numbers_and_forgets_who_leaves() -> None:
     """In real time: a removed pacer gets no more permits."""
-    pacers = [Pacer(TokenBucket(1_000, module.monotonic_ns()), lambda *_: False) for _ in range(2)]
+    pacers = [
+        Pacer(TokenBucket(1_000, module.monotonic_ns()), lambda *_: False, pytest.fail) for _ in range(2)
+    ]
     ticker = Ticker()
     for queued in pacers:
         ticker.add(queued)
@@ -184,7 +186,7 @@ async def test_a_number_without_a_permit_due_is_not_asked_at_every_tick(clock: C
 
     class Asked(Pacer):
         def __init__(self, rate_per_s: float, passes_ns: int = 0) -> None:
-            super().__init__(TokenBucket(rate_per_s, clock.now_ns), lambda *_: True)
+            super().__init__(TokenBucket(rate_per_s, clock.now_ns), lambda *_: True, pytest.fail)
             self.asked_ns: list[int] = []
             self._passes_ns = passes_ns
 

@@ -178,7 +178,7 @@ async def test_a_limit_that_others_used_is_a_quota_and_no_pace(pool: Pool) -> No
         assert accepted_by_number(emulator)[SLOW] == 150
         assert_each_once(emulator, campaign)
         await assert_counts(pool, campaign, accepted=800)
-        await pool.execute(queries("inbox")["refresh_number"], "55114000", "TIER_1K")
+        await pool.execute(queries("inbox")["refresh_number"], "55114000", "TIER_1K", "TIER_1K")
         assert not await rests(pool)
 
 

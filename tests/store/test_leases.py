@@ -215,7 +215,7 @@ async def test_a_renewal_says_when_the_number_must_be_read_from_the_service(conn
     await connection.execute("UPDATE numbers SET service_limit_per_s = NULL, synced_at = NULL")
     [renewal] = await renew_leases(connection, [lease], [5.0])
     assert (renewal.limit_per_s, renewal.outdated) == (80, True)
-    await connection.execute("UPDATE numbers SET synced_at = now(), manual_limit_per_s = 1e9")
+    await connection.execute("UPDATE numbers SET synced_at = now(), manual_limit_per_s = $1", LIMIT_PER_S_MAX)
     [renewal] = await renew_leases(connection, [lease], [5.0])
     assert (renewal.limit_per_s, renewal.outdated) == (LIMIT_PER_S_MAX, False), "as much as can be paced"
 

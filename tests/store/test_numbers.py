@@ -2,13 +2,20 @@
 
 from dataclasses import replace
 
-from campaigns.account.numbers import list_numbers
+import asyncpg
+import pytest
+
+from campaigns.account.numbers import list_numbers, set_limit
+from campaigns.account.tier_warnings import tier_warnings
 from campaigns.cli.numbers import state_text
 from engine.api.endpoints.numbers import NumberRecord
+from engine.core.pace.token_bucket import LIMIT_PER_S_MAX, LIMIT_PER_S_MIN
+from engine.errors import UsageError
 from engine.process.identity import this_process
 from engine.sending.number_sync import store_numbers
 from engine.store.database import Pool
 from engine.store.leases import release_lease, renew_leases, take_lease
+from engine.store.migrate import migrations
 
 
 def listed(**others: str) -> NumberRecord:
@@ -44,6 +51,78 @@ async def test_a_throughput_that_nobody_knows_is_the_default(pool: Pool) -> None
     await store_numbers(pool, [listed(throughput_level="NOT_APPLICABLE")])
     [number] = await list_numbers(pool)
     assert (number.limit_per_s, number.limit_is_manual) == (80, False)
+
+
+async def known(pool: Pool) -> tuple[str | None, str | None, int | None]:
+    """The word of the service, the last one that was understood, and the limit that counts."""
+    [number] = await list_numbers(pool)
+    return number.messaging_limit_tier, number.known_tier, number.quota_limit
+
+
+async def test_a_word_for_the_messaging_limit_that_nobody_knows_leaves_the_last_known_one(pool: Pool) -> None:
+    await store_numbers(pool, [listed(messaging_limit_tier="TIER_2K")])
+    assert await known(pool) == ("TIER_2K", "TIER_2K", 2_000)
+    await store_numbers(pool, [listed(messaging_limit_tier="TIER_NEW")])
+    assert await known(pool) == ("TIER_NEW", "TIER_2K", 2_000)
+    await store_numbers(pool, [listed(messaging_limit_tier="")])
+    assert await known(pool) == (None, "TIER_2K", 2_000)
+    assert await tier_warnings(pool) == [
+        "the service no longer says the messaging limit of 1: 2,000 people in 24 hours count until it says one"
+        " that is known"
+    ]
+    await store_numbers(pool, [listed(messaging_limit_tier="TIER_UNLIMITED")])
+    assert await known(pool) == ("TIER_UNLIMITED", "TIER_UNLIMITED", None)
+    assert await tier_warnings(pool) == []
+
+
+async def test_the_first_word_that_nobody_knows_is_the_lowest_limit_and_no_word_is_none(pool: Pool) -> None:
+    await store_numbers(pool, [listed(messaging_limit_tier="TIER_NEW")])
+    assert await known(pool) == ("TIER_NEW", None, 250)
+    assert "'TIER_NEW', which is not known: 250 people" in (await tier_warnings(pool, ["1"]))[0]
+    await store_numbers(pool, [listed(messaging_limit_tier="")])
+    assert await known(pool) == (None, None, None)
+    assert await tier_warnings(pool) == [], "a service that never says it"
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, 1e-300, 0.0099, 100_001.0, 1e300, float("inf"), float("nan")])
+async def test_a_limit_that_no_number_can_keep_to_is_refused_by_us_and_by_the_database(
+    pool: Pool, rate: float
+) -> None:
+    await store_numbers(pool, [listed()])
+    with pytest.raises(UsageError, match=r"a limit is 0\.01 to 100,000 messages per second"):
+        await set_limit(pool, "1", rate)
+    for column in ("manual_limit_per_s", "service_limit_per_s"):
+        with pytest.raises(asyncpg.CheckViolationError):
+            await pool.execute(f"UPDATE numbers SET {column} = $1", rate)
+
+
+@pytest.mark.parametrize("rate", [LIMIT_PER_S_MIN, 0.5, LIMIT_PER_S_MAX])
+async def test_the_bounds_are_those_of_the_database(pool: Pool, rate: float) -> None:
+    await store_numbers(pool, [listed()])
+    await set_limit(pool, "1", rate)
+    assert (await list_numbers(pool))[0].limit_per_s == rate
+
+
+async def test_an_upgrade_mends_limits_that_no_number_can_keep_to(pool: Pool) -> None:
+    version = next(each for each in migrations() if each.name == "number_limits")
+    bad = {"1e-300": 0.01, "1e300": 100_000, "'Infinity'": 100_000, "'NaN'": None, "0.5": 0.5, "NULL": None}
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute("ALTER TABLE numbers DROP COLUMN known_tier")
+        for column in ("manual_limit_per_s", "service_limit_per_s"):
+            await connection.execute(
+                f"ALTER TABLE numbers DROP CONSTRAINT numbers_{column}_check,"
+                f" ADD CONSTRAINT numbers_{column}_check CHECK ({column} > 0)"
+            )
+        for number, rate in enumerate(bad):
+            await connection.execute(
+                "INSERT INTO numbers (phone_number_id, manual_limit_per_s, service_limit_per_s)"
+                f" VALUES ('{number}', {rate}, {rate})"
+            )
+        await connection.execute(version.sql)
+        rows = await connection.fetch(
+            "SELECT manual_limit_per_s, service_limit_per_s FROM numbers ORDER BY phone_number_id"
+        )
+    assert [tuple(row) for row in rows] == [(mended, mended) for mended in bad.values()]
 
 
 async def test_a_number_that_the_account_lost_is_marked_until_it_is_listed_again(pool: Pool) -> None:

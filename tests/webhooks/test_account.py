@@ -211,6 +211,27 @@ async def test_an_event_of_one_number_says_nothing_of_another(connection: Connec
     assert await connection.fetchval("SELECT count(synced_at) FROM numbers") == 0
 
 
+@pytest.mark.parametrize(
+    ("limit", "stored", "known"),
+    [("TIER_2K", "TIER_2K", "TIER_2K"), ("TIER_NEW", "TIER_NEW", "TIER_1K"), (None, "TIER_1K", "TIER_1K")],
+)
+async def test_the_messaging_limit_of_an_event_is_kept_and_what_is_not_understood_leaves_the_known_one(
+    connection: Connection, limit: str | None, stored: str, known: str
+) -> None:
+    await plant_campaign(connection)
+    await connection.execute(
+        "UPDATE numbers SET messaging_limit_tier = 'TIER_1K', known_tier = 'TIER_1K', rests_for_quota = true,"
+        " suspended_until = now() + interval '1 hour'"
+    )
+    value = {"display_phone_number": "551140000000", "event": "UPGRADE", "current_limit": limit}
+    await store_event(connection, "phone_number_quality_update", value)
+    assert await act(connection) == 1
+    row = await connection.fetchrow(
+        "SELECT messaging_limit_tier, known_tier, suspended_until IS NULL FROM numbers"
+    )
+    assert row is not None and tuple(row) == (stored, known, known == "TIER_2K"), "a new limit ends the rest"
+
+
 async def test_events_of_numbers_mark_them_outdated(connection: Connection) -> None:
     await plant_campaign(connection)
     await connection.execute("UPDATE numbers SET synced_at = now(), messaging_limit_tier = 'TIER_1K'")

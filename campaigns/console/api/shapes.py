@@ -16,6 +16,7 @@ from campaigns.console.roles import Role
 from campaigns.results.number_progress import NumberProgress
 from campaigns.results.report import Audit, ReasonCount
 from engine.core.forecast import NumberShare
+from engine.core.pace.token_bucket import LIMIT_PER_S_MAX, LIMIT_PER_S_MIN
 from engine.core.rendering import RenderedMessage
 from engine.core.states import CampaignState, ReasonCode, RecipientState
 
@@ -73,7 +74,7 @@ class SuppressRequest(_Request):
 class LimitRequest(_Request):
     """`limit_per_s` null: the service's own limit."""
 
-    limit_per_s: Annotated[float | None, Field(gt=0, allow_inf_nan=False)]
+    limit_per_s: Annotated[float | None, Field(ge=LIMIT_PER_S_MIN, le=LIMIT_PER_S_MAX, allow_inf_nan=False)]
 
 
 class ResumeQuery(_Request):

@@ -31,11 +31,20 @@ BURST_NS = 10_000_000
 # open then, and requests written up to 50 ms apart arrive together. Costs 0.05 s each time.
 FIRST_SECOND = 0.95
 PAUSE_NS = SECOND_NS
+# The bounds of a limit, whoever sets it: a person, the service, a row. The table `numbers` has the same.
+LIMIT_PER_S_MIN = 0.01  # 36 messages an hour; whoever wants less pauses the campaign
 # Bounds the ring, which holds one integer a write of a second. No service of this family comes near it.
 LIMIT_PER_S_MAX = 100_000.0
 # Entries beyond that before old ones are deleted, all at once.
 RING_SPARE = 1_024
 LONG_AGO_NS = -(2**62)
+
+
+def check_limit(limit_per_s: float) -> None:
+    """Raise ValueError, which names the valid limits, if no number can keep to this one, such as NaN."""
+    if not LIMIT_PER_S_MIN <= limit_per_s <= LIMIT_PER_S_MAX:
+        bounds = f"{LIMIT_PER_S_MIN:g} to {LIMIT_PER_S_MAX:,.0f}"
+        raise ValueError(f"a limit is {bounds} messages per second, not {limit_per_s:g}")
 
 
 class TokenBucket:
@@ -165,10 +174,7 @@ class TokenBucket:
         self._first_extra_ns = int(self._interval_ns * (1 / FIRST_SECOND - 1))
 
     def _set_guard(self, limit_per_s: float) -> None:
-        if not 0 < limit_per_s <= LIMIT_PER_S_MAX:
-            raise ValueError(
-                f"a limit is above 0 and at most {LIMIT_PER_S_MAX:.0f} per second, not {limit_per_s}"
-            )
+        check_limit(limit_per_s)
         self.limit_per_s = limit_per_s
         self._guard_writes = max(1, int(limit_per_s))
         self._guard_ns = GUARD_SECOND_NS if limit_per_s >= 1 else int(GUARD_SECOND_NS / limit_per_s)

@@ -16,6 +16,7 @@ from engine.core.pace.token_bucket import (
     GUARD_SECOND_NS,
     HEADROOM,
     LIMIT_PER_S_MAX,
+    LIMIT_PER_S_MIN,
     RING_SPARE,
     SLACK_NS,
     TokenBucket,
@@ -161,7 +162,9 @@ def test_a_rate_is_cut_to_the_headroom_of_its_limit() -> None:
     assert len(run(bucket, START_NS, 10, lambda: 0)) in (199, 200, 201)
 
 
-@pytest.mark.parametrize("limit", [0, -1, float("nan"), LIMIT_PER_S_MAX * 2])
+@pytest.mark.parametrize(
+    "limit", [0, -1, float("nan"), float("inf"), LIMIT_PER_S_MAX * 2, 1e300, LIMIT_PER_S_MIN / 2, 1e-300]
+)
 def test_limits_out_of_bounds_and_rates_below_zero_are_refused(limit: float) -> None:
     with pytest.raises(ValueError, match="limit"):
         TokenBucket(limit, START_NS)

@@ -8,13 +8,15 @@ WHERE state = 'scheduled' AND planned_at IS NOT NULL AND (start_at IS NULL OR st
 ORDER BY campaign_id;
 
 -- name: running
+-- expires_in_s is NULL for no end, and for one at infinity, from which no server subtracts.
 -- With a campaign $1, also the messages to one person that numbers of this process, $2, may send: they wait for no campaign.
 SELECT campaign_id, name, reason, reason_code, template, phone_number_ids, window_opens, window_closes, time_zone,
        priority, share_percent, days, quiet_from, quiet_until, recipient_zones, cap_messages, cap_period_s,
        pause_at_failed IS NOT NULL
        OR EXISTS (SELECT FROM canaries WHERE canaries.campaign_id = campaigns.campaign_id AND passed_at IS NULL) AS is_watched,
        retry_of IS NOT NULL AS is_retry,
-       extract(epoch FROM expires_at - now())::float8 AS expires_in_s, now() AS database_now
+       CASE WHEN isfinite(expires_at) THEN extract(epoch FROM expires_at - now())::float8 END AS expires_in_s,
+       now() AS database_now
 FROM campaigns
 WHERE state = 'running' AND planned_at IS NOT NULL
   AND ($1::bigint IS NULL OR campaign_id = $1 OR (priority = 'urgent' AND phone_number_ids && $2::text[]))

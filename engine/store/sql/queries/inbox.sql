@@ -87,11 +87,12 @@ WHERE name = $1 AND language = $2;
 UPDATE templates SET compare_at = now() WHERE name = $1 AND language = $2;
 
 -- name: refresh_number
--- The tier is taken from the event, and ends a rest for the former one. synced_at NULL asks for the other facts to be read
--- from the service.
+-- The tier is taken from the event. $3: the same if it is understood, else NULL; it ends a rest for the former one.
+-- synced_at NULL asks for the other facts to be read from the service.
 UPDATE numbers
-SET messaging_limit_tier = coalesce($2, messaging_limit_tier), synced_at = NULL,
-    suspended_until = CASE WHEN rests_for_quota AND messaging_limit_tier <> $2 THEN NULL ELSE suspended_until END
+SET messaging_limit_tier = coalesce($2, messaging_limit_tier), known_tier = coalesce($3, known_tier), synced_at = NULL,
+    suspended_until = CASE WHEN rests_for_quota AND known_tier IS DISTINCT FROM coalesce($3, known_tier) THEN NULL
+                           ELSE suspended_until END
 WHERE regexp_replace(display_phone_number, '\D', '', 'g') = $1;
 
 -- name: refresh_numbers

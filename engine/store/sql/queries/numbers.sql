@@ -1,14 +1,15 @@
 -- The business numbers: what the service says of them, and the limits that people set.
 
 -- name: store
--- Limits set by a person and everything about the owner stay. So does the throughput if the service does not mention it.
+-- Limits set by a person and everything about the owner stay. So does the throughput if the service does not mention it, and
+-- the known messaging limit if its word is not understood; another one ends a rest for the former.
 INSERT INTO numbers (phone_number_id, display_phone_number, verified_name, quality_rating, messaging_limit_tier,
-                     status, throughput_level, service_limit_per_s, synced_at)
+                     status, throughput_level, service_limit_per_s, known_tier, synced_at)
 SELECT phone_number_id, nullif(display_phone_number, ''), nullif(verified_name, ''), nullif(quality_rating, ''),
-       nullif(messaging_limit_tier, ''), nullif(status, ''), nullif(throughput_level, ''), limit_per_s, now()
-FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::float8[])
+       nullif(messaging_limit_tier, ''), nullif(status, ''), nullif(throughput_level, ''), limit_per_s, known_tier, now()
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::float8[], $9::text[])
     AS listed (phone_number_id, display_phone_number, verified_name, quality_rating, messaging_limit_tier, status,
-             throughput_level, limit_per_s)
+             throughput_level, limit_per_s, known_tier)
 ORDER BY phone_number_id
 ON CONFLICT (phone_number_id) DO UPDATE
 SET display_phone_number = excluded.display_phone_number,
@@ -19,9 +20,10 @@ SET display_phone_number = excluded.display_phone_number,
     throughput_level = coalesce(excluded.throughput_level, numbers.throughput_level),
     service_limit_per_s = CASE WHEN excluded.throughput_level IS NULL THEN numbers.service_limit_per_s
                                ELSE excluded.service_limit_per_s END,
-    suspended_until = CASE WHEN numbers.rests_for_quota
-                                AND numbers.messaging_limit_tier IS DISTINCT FROM excluded.messaging_limit_tier THEN NULL
+    suspended_until = CASE WHEN numbers.rests_for_quota AND numbers.known_tier IS DISTINCT FROM
+                                coalesce(excluded.known_tier, numbers.known_tier) THEN NULL
                            ELSE numbers.suspended_until END,
+    known_tier = coalesce(excluded.known_tier, numbers.known_tier),
     synced_at = excluded.synced_at,
     unlisted_at = NULL;
 
@@ -34,7 +36,7 @@ WHERE phone_number_id IN (
     ORDER BY phone_number_id FOR UPDATE);
 
 -- name: list
-SELECT phone_number_id, display_phone_number, verified_name, quality_rating, messaging_limit_tier, status,
+SELECT phone_number_id, display_phone_number, verified_name, quality_rating, messaging_limit_tier, known_tier, status,
        coalesce(manual_limit_per_s, service_limit_per_s, $1) AS limit_per_s,
        manual_limit_per_s IS NOT NULL AS limit_is_manual,
        CASE WHEN NOT released AND leased_until > now() THEN rate_per_s END AS rate_per_s,
@@ -73,6 +75,10 @@ WHERE phone_number_id = $1;
 SELECT name FROM campaigns
 WHERE state = 'paused' AND reason_code = 'numbers_stopped' AND $1 = ANY (phone_number_ids)
 ORDER BY campaign_id;
+
+-- name: resumed
+-- Which of these numbers no person needs to resume.
+SELECT phone_number_id FROM numbers WHERE NOT stopped AND phone_number_id = ANY ($1::text[]) ORDER BY phone_number_id;
 
 -- name: stopped
 -- Which of these numbers only a person may let send again, and why.

@@ -73,7 +73,7 @@ FROM templates JOIN unnest($1::text[], $2::text[]) AS wanted (name, language) US
 -- name: numbers
 -- $2: the limit of a number for which neither the service nor a person set one.
 SELECT phone_number_id, coalesce(manual_limit_per_s, service_limit_per_s, $2) AS limit_per_s,
-       messaging_limit_tier AS tier
+       messaging_limit_tier AS tier, known_tier
 FROM numbers WHERE phone_number_id = ANY($1::text[]) ORDER BY phone_number_id;
 
 -- name: recipients_by_prefix

@@ -2,7 +2,7 @@
 
 -- name: tiers
 -- Of all numbers of the account, also those that others own: they may share a limit.
-SELECT phone_number_id, messaging_limit_tier FROM numbers WHERE unlisted_at IS NULL ORDER BY phone_number_id;
+SELECT phone_number_id, messaging_limit_tier, known_tier FROM numbers WHERE unlisted_at IS NULL ORDER BY phone_number_id;
 
 -- name: counts_account
 -- Whether the numbers share a limit: the senders know it by their settings, and have only scopes of that kind.
@@ -17,7 +17,7 @@ SELECT wanted.scope, wanted.quota_limit,
                   WHERE quota_people.scope = wanted.scope AND counted_at > now() - make_interval(secs => $3)) END AS used,
        (SELECT counted_at FROM quota_people
         WHERE quota_people.scope = wanted.scope AND counted_at > now() - make_interval(secs => $3)
-        ORDER BY counted_at OFFSET greatest(0, quota_scopes.used - wanted.quota_limit) LIMIT 1)
+        ORDER BY counted_at OFFSET greatest(0, quota_scopes.used::bigint - wanted.quota_limit) LIMIT 1)
            + make_interval(secs => $3) AS more_at
 FROM unnest($1::text[], $2::integer[]) AS wanted (scope, quota_limit)
 JOIN quota_scopes ON quota_scopes.scope = wanted.scope,
