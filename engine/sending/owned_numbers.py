@@ -16,13 +16,13 @@ import structlog
 
 from engine.api.transport import Transport
 from engine.clock import monotonic_ns
+from engine.core.stops import NumberRest
 from engine.errors import DrumbeatError, TryLater
 from engine.process.identity import this_process
 from engine.sending.containment import concerns_the_process, reason_of
 from engine.sending.flow_context import FlowContext
 from engine.sending.number_sender import NumberSender
 from engine.sending.pacer import Ticker
-from engine.sending.stop_requests import NumberRest
 from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.leases import Lease, NumberHeld, Renewal, release_lease, renew_leases, take_lease
 from engine.store.queries import queries
