@@ -26,6 +26,7 @@ from campaigns.console.streams import stream_events
 from campaigns.life.approval import start_request
 from campaigns.life.control import Campaign, find_campaign, retries_of
 from campaigns.life.release import would_start
+from campaigns.life.start_time import StartsAtOnce
 from campaigns.results.audit_pages import campaign_audits
 from campaigns.results.campaign_pages import (
     accepted_messages,
@@ -146,10 +147,17 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
         actions=actions,
         more=further(campaign, status) if may_send else [],
         start_request=await start_request(console.pool, campaign) if console.own.approval else None,
-        confirmed=CONFIRMED,
+        confirmed=await _confirmed(console, campaign),
         states=list(RecipientState),
         missing_since=await console.watch.reports_missing_since(campaign.campaign_id),
     )
+
+
+async def _confirmed(console: Console, campaign: Campaign) -> tuple[CampaignEvent, ...]:
+    """What is asked first. So is a resume that is the first start, and at once."""
+    async with console.pool.acquire() as connection:
+        starts = await would_start(connection, campaign)
+    return (*CONFIRMED, CampaignEvent.RESUME) if starts else CONFIRMED
 
 
 def possible(campaign: Campaign) -> list[CampaignEvent]:
@@ -168,7 +176,7 @@ def _is_offered(state: CampaignState, event: CampaignEvent) -> bool:
 async def ask(request: web.Request) -> web.Response:
     """What cannot be undone, before it is done."""
     campaign, action = await named_campaign(request), request.match_info["action"]
-    if action == CampaignEvent.START:
+    if action in (CampaignEvent.START, CampaignEvent.RESUME):
         return redirect(campaign_url(campaign.name, "launch"))
     if action not in CONFIRMED:
         raise NotFound("there is no such question")
@@ -191,9 +199,8 @@ async def act(request: web.Request) -> web.Response:
 
 async def _resume(request: web.Request) -> web.Response:
     campaign = await named_campaign(request)
-    async with console_of(request).pool.acquire() as connection:
-        starts = await would_start(connection, campaign)
-    if starts:
+    try:
+        await resume_at(request, now=False)
+    except StartsAtOnce:
         return redirect(campaign_url(campaign.name, "launch"))
-    await resume_at(request, now=False)
     return redirect(campaign_url(campaign.name))
