@@ -22,7 +22,7 @@ from campaigns.planning.create import create_campaign
 from campaigns.planning.retry import RetryOptions, plan_retry
 from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.stored import stored_options
-from campaigns.results.export import COLUMNS, export_columns, export_values
+from campaigns.results.export import COLUMNS, export_columns, export_values, phone_text
 from campaigns.results.export_files import ExportForm, writer_of
 from campaigns.suppression import EXPORT_HEADER, Suppression, export_cells, import_suppressions
 from engine.errors import ConfigurationError, UsageError
@@ -270,7 +270,7 @@ def test_what_is_exported_is_imported_as_the_same_people(
     path = tmp_path_factory.mktemp("export") / f"export.{form}"
     with path.open("wb") as file:
         writer = writer_of(form, file, "spring", COLUMNS)
-        writer.write([[f"+{phone}", *[None] * (len(COLUMNS) - 1)] for phone in phones])
+        writer.write([[phone_text(phone), *[None] * (len(COLUMNS) - 1)] for phone in phones])
         writer.close()
     with open_table(path) as source:
         table = source.table()
