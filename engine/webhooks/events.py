@@ -143,15 +143,15 @@ class Unreadable(NamedTuple):
 class Parsed:
     """Everything that the bodies held. Nothing is lost: what cannot be read is in `unreadable`.
 
-    `opt_outs`: what the service says of people. `refused`: the same, from statuses (131050), which are
-    counted as statuses. `foreign`: where each change came from that is not ours.
+    `opt_outs`: what the service says of people. `opted_out`: the statuses which say that their recipient
+    stopped marketing messages (131050). `foreign`: where each change came from that is not ours.
     """
 
     statuses: list[StatusRow] = field(default_factory=list)
     messages: list[IncomingMessage] = field(default_factory=list)
     account: list[AccountEvent] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
-    refused: list[OptOutEvent] = field(default_factory=list)
+    opted_out: list[StatusRow] = field(default_factory=list)
     opt_outs: list[OptOutEvent] = field(default_factory=list)
     foreign: list[Foreign] = field(default_factory=list)
 
@@ -163,7 +163,7 @@ class Parsed:
     def halves(self) -> "tuple[Parsed, Parsed] | None":
         """Return the events in two parts, first each list by itself; None if there is only one event."""
         lists: list[list[Any]] = [
-            self.statuses, self.messages, self.account, self.unreadable, self.refused, self.opt_outs
+            self.statuses, self.messages, self.account, self.unreadable, self.opted_out, self.opt_outs
         ]  # fmt: skip
         filled = [at for at, found in enumerate(lists) if found]
         if len(filled) > 1:
@@ -176,5 +176,5 @@ class Parsed:
 
 
 def _parsed(lists: list[list[Any]]) -> Parsed:
-    statuses, messages, account, unreadable, refused, opt_outs = lists
-    return Parsed(statuses, messages, account, unreadable, refused, opt_outs)
+    statuses, messages, account, unreadable, opted_out, opt_outs = lists
+    return Parsed(statuses, messages, account, unreadable, opted_out, opt_outs)

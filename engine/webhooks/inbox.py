@@ -18,6 +18,7 @@ from engine.webhooks.opt_out_events import note_events
 from engine.webhooks.opt_outs import note_opt_outs
 from engine.webhooks.packing import GroupRow, pack
 from engine.webhooks.parse import Reader, parse
+from engine.webhooks.people import refusal
 from engine.webhooks.senders import with_senders
 from engine.webhooks.waiting import FIRST_WAIT_S
 
@@ -114,7 +115,7 @@ async def write_together(connection: Connection, parsed: Parsed, event_flow: Eve
     statuses = parsed.statuses
     groups = pack(statuses)
     numbers = event_flow.unreported({number for status in statuses if (number := status[PHONE_NUMBER_ID])})
-    others = parsed.messages or parsed.account or parsed.unreadable or parsed.opt_outs or parsed.refused
+    others = parsed.messages or parsed.account or parsed.unreadable or parsed.opt_outs or parsed.opted_out
     if len(groups) == 1 and not (numbers or others):
         # One statement is a transaction: one round trip instead of three.
         await _write_group(connection, groups[0])
@@ -130,7 +131,7 @@ async def write_together(connection: Connection, parsed: Parsed, event_flow: Eve
             await _write_account(connection, parsed.account)
         if parsed.unreadable:
             await _write_unreadable(connection, parsed.unreadable)
-        if opt_outs := parsed.refused + parsed.opt_outs:
+        if opt_outs := [*map(refusal, parsed.opted_out), *parsed.opt_outs]:
             await note_events(connection, opt_outs)
     event_flow.reported(numbers)
 

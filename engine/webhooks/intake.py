@@ -189,7 +189,7 @@ def _count(metrics: Metrics, parsed: Parsed) -> None:
     metrics.events["status"] += len(parsed.statuses)
     metrics.events["message"] += len(parsed.messages)
     metrics.events["account"] += len(parsed.account)
-    metrics.events["opt_out"] += len(parsed.opt_outs) + len(parsed.refused)
+    metrics.events["opt_out"] += len(parsed.opt_outs) + len(parsed.opted_out)
     metrics.events["unreadable"] += len(parsed.unreadable)
     for foreign in parsed.foreign:
         metrics.events[foreign.origin.value] += 1

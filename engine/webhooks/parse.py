@@ -36,7 +36,6 @@ from engine.webhooks.people import (
     SYSTEM,
     change_of_number,
     preferences_in,
-    refusal,
     sender_of,
 )
 from engine.webhooks.values import (
@@ -211,7 +210,7 @@ class Reader:
             row = (wamid, rank, at_us, number, recipient, *tag, *why, pricing)
             rows.append(row)
             if rank == _FAILED and opts_out(why[0]):
-                self._parsed.refused.append(refusal(row, is_ours=is_ours))
+                self._parsed.opted_out.append(row if is_ours else _of_known_messages_only(row))
         if origin is Origin.OTHER_ACCOUNT:
             rows[first:] = map(_of_known_messages_only, rows[first:])
 

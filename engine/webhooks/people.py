@@ -7,7 +7,15 @@ from typing import Any
 
 from engine.core.opt_out import read_changed_number
 from engine.core.phone_digits import phone_digits
-from engine.webhooks.events import INSTALLATION, RANGE_ID, RECIPIENT, SEQ, OptOutEvent, StatusRow
+from engine.webhooks.events import (
+    INSTALLATION,
+    PHONE_NUMBER_ID,
+    RANGE_ID,
+    RECIPIENT,
+    SEQ,
+    OptOutEvent,
+    StatusRow,
+)
 from engine.webhooks.values import list_or_empty, read_identifier, read_text, read_time
 
 SYSTEM = "system"  # the type of a message that the service wrote: it is no reply
@@ -45,11 +53,11 @@ def _phone_in(contacts: Any, user_id: str | None) -> str | None:
     return None
 
 
-def refusal(row: StatusRow, *, is_ours: bool) -> OptOutEvent:
-    """Return the opt-out of a status that failed with 131050. Of a foreign one, only what names our message
-    counts, and not its recipient.
+def refusal(row: StatusRow) -> OptOutEvent:
+    """Return the opt-out of a status that failed with 131050. One that names neither number nor recipient may
+    be another account's, so it is not counted if its message is not known.
     """
-    wamid, recipient = row[0], row[RECIPIENT] if is_ours else None
+    wamid, recipient = row[0], row[RECIPIENT]
     return OptOutEvent(
         _key("refused", wamid),
         "refused",
@@ -61,7 +69,7 @@ def refusal(row: StatusRow, *, is_ours: bool) -> OptOutEvent:
         None,
         None,
         _EPOCH + timedelta(microseconds=row[2]),
-        0 if is_ours else 1,
+        int(recipient is None and row[PHONE_NUMBER_ID] is None),
     )
 
 

@@ -441,7 +441,7 @@ async def test_whatever_stands_beside_a_good_status_it_is_kept(
     await reply_page(pool)
 
 
-@pytest.mark.parametrize("refused", ["statuses", "messages", "account", "refused", "opt_outs"])
+@pytest.mark.parametrize("refused", ["statuses", "messages", "account", "opted_out", "opt_outs"])
 async def test_a_part_that_the_store_refuses_takes_no_other_with_it(
     connection: Connection, refused: str
 ) -> None:
@@ -454,7 +454,7 @@ async def test_a_part_that_the_store_refuses_takes_no_other_with_it(
         "statuses": status_event("\ud800", 2),
         "messages": IncomingMessage("m", None, "\x00", "text", NOON, "{}"),
         "account": AccountEvent("f", "no json", "s", None),
-        "refused": OptOutEvent("k", "no kind", 1, None, None, None, None, None, None, NOON),
+        "opted_out": status_event("\ud800", 3),
         "opt_outs": OptOutEvent("k", "stop", 2**70, None, None, None, None, None, None, NOON),
     }[refused]
     getattr(whole, refused).append(bad)
