@@ -129,6 +129,31 @@ async def until(holds: Callable[[], bool] | Callable[[], Awaitable[bool]]) -> No
         await asyncio.sleep(0.01)
 
 
+async def until_sent(emulator: Emulator, messages: int) -> None:
+    """Return when exactly so many messages were sent; AssertionError if none comes for PATIENCE_S: a slow machine is
+    no broken promise.
+    """
+    sent = -1
+    while sent != messages:
+        before = sent
+        await until(lambda before=before: len(emulator.service.ledger) > before)
+        sent = len(emulator.service.ledger)
+        assert sent <= messages, f"{sent} messages, more than {messages}"
+
+
+async def stands_still(pool: Pool, emulator: Emulator, *, sent_min: int = 0) -> int:
+    """Wait until sending has stopped and every claimed message was sent; returns how many were, at least so many."""
+
+    async def still() -> bool:
+        marked = await pool.fetchval("SELECT sum(claimed_through) FROM ranges")
+        seen = len(emulator.service.ledger)
+        await asyncio.sleep(0.5)
+        return sent_min <= seen == len(emulator.service.ledger) == marked
+
+    await until(still)
+    return len(emulator.service.ledger)
+
+
 def accepted_phones(emulator: Emulator) -> Counter[int]:
     """How often the service accepted a message to each recipient."""
     return Counter(int(row["to"]) for row in emulator.service.ledger.rows(0, 1_000_000))

@@ -1,6 +1,5 @@
 """A disk that fills up: sending stops before anything is lost, says why, and continues when space is free."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +18,7 @@ from engine.sending.campaign_cache import CampaignCache
 from engine.sending.campaign_reader import Block, CampaignReader
 from engine.store.database import Connection, Pool
 from tests.sending.planted import SLOW, Planted, campaign_row, plant_campaign, plant_numbers
-from tests.sending.running import assert_counts, assert_each_once, serving, started, until
+from tests.sending.running import assert_counts, assert_each_once, serving, stands_still, started, until
 
 RECIPIENTS = 900
 # A full database raises this error for any write.
@@ -46,19 +45,6 @@ async def says(pool: Pool, campaign: Planted, words: str) -> None:
         return state == "running" and (words in reason if words else reason == "")
 
     await until(said)
-
-
-async def stands_still(pool: Pool, emulator: Emulator) -> int:
-    """Wait until sending has stopped and every claimed message was sent; returns how many were."""
-
-    async def still() -> bool:
-        marked = await pool.fetchval("SELECT sum(claimed_through) FROM ranges")
-        seen = len(emulator.service.ledger)
-        await asyncio.sleep(0.5)
-        return seen == len(emulator.service.ledger) == marked
-
-    await until(still)
-    return len(emulator.service.ledger)
 
 
 async def stop_and_continue(

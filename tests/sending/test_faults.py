@@ -36,6 +36,7 @@ from tests.sending.running import (
     fault,
     run_to_end,
     serving,
+    stands_still,
     started,
     until,
 )
@@ -210,15 +211,8 @@ async def test_while_outcomes_cannot_be_stored_sending_stops_and_then_all_are_st
     async with serving() as emulator, started(pool, emulator, campaign) as runner:
         await until(lambda: len(emulator.service.ledger) >= 50)
         cut.set()
-        seen = -1
-        async with asyncio.timeout(20):
-            while seen != len(emulator.service.ledger):  # until the sending stops
-                seen = len(emulator.service.ledger)
-                await asyncio.sleep(0.4)
+        seen = await stands_still(pool, emulator)
         assert seen < 500, "the claim-ahead and the outcomes that the results writer holds"
-        async with pool.acquire() as connection:
-            marked = await connection.fetchval("SELECT max(claimed_through) FROM ranges")
-        assert marked == seen, "nothing is claimed that is not sent"
         cut.clear()
         assert (await runner.end()).state == "finished"
         assert_each_once(emulator, campaign)
@@ -239,15 +233,7 @@ async def test_outcomes_that_pile_up_behind_a_store_that_hangs_stop_the_raise(
     monkeypatch.setattr(results_writer, "HIGH_MARK", 50)
     campaign = await planted(pool, 900, rate_per_s=400)
     async with serving() as emulator, started(pool, emulator, campaign) as runner:
-
-        async def stands_still() -> bool:
-            seen = len(emulator.service.ledger)
-            marked = await pool.fetchval("SELECT max(claimed_through) FROM ranges")
-            await asyncio.sleep(0.4)
-            return 50 <= seen == marked == len(emulator.service.ledger)
-
-        await until(stands_still)
-        assert len(emulator.service.ledger) < 900
+        assert await stands_still(pool, emulator, sent_min=50) < 900
         goes_on.set()
         assert (await runner.end()).state == "finished"
         assert_each_once(emulator, campaign)

@@ -28,6 +28,7 @@ from tests.sending.running import (
     serving,
     started,
     until,
+    until_sent,
 )
 from tests.sending.workers import Workers
 
@@ -130,9 +131,9 @@ async def test_people_who_are_counted_or_in_a_conversation_take_nothing_of_the_l
         for phone in wrote.phones:
             emulator.service.numbers[SLOW].windows[phone] = emulator.service.clock.now_ns()
         async with started(pool, emulator):
-            await until(lambda: len(emulator.service.ledger) == 500)
+            await until_sent(emulator, 500)
             await pool.execute("UPDATE campaigns SET state = 'running' WHERE state = 'paused'")
-            await until(lambda: len(emulator.service.ledger) == 520)
+            await until_sent(emulator, 520)
         await assert_counts(pool, first, accepted=250, pending=10)
         await assert_counts(pool, again, accepted=250)
         await assert_counts(pool, wrote, accepted=20)
@@ -205,7 +206,7 @@ async def test_numbers_that_share_a_limit_never_exceed_it_together(pool: Pool, w
             await until(lambda: waits(pool, campaign))
             assert len(emulator.service.ledger) == 250
             await pass_time(pool, emulator)
-            await until(lambda: len(emulator.service.ledger) == 500)
+            await until_sent(emulator, 500)
             await until(lambda: waits(pool, campaign))
         assert not refusals(emulator)
         await assert_counts(pool, campaign, accepted=500, pending=100)
@@ -244,7 +245,7 @@ async def test_whom_a_guard_defers_is_not_counted(pool: Pool, monkeypatch: pytes
     async with both() as emulator:
         campaign = await planted(pool, emulator, 400, **{SLOW: "TIER_250"})
         async with started(pool, emulator, campaign):
-            await until(lambda: len(emulator.service.ledger) == 200)
+            await until_sent(emulator, 200)
         await assert_counts(pool, campaign, accepted=200, deferred=200)
     assert await pool.fetchval("SELECT used FROM quota_scopes") == 200
 

@@ -9,6 +9,7 @@ from tests.sending.running import (
     fault,
     serving,
     until,
+    until_sent,
 )
 from tests.sending.workers import Workers
 
@@ -34,7 +35,7 @@ async def test_a_worker_that_is_added_gets_half_and_nobody_is_sent_to_twice(
         await until(lambda: len(emulator.service.ledger) > 100)
         async with workers.on("two", emulator, NUMBERS) as two:
             await workers.until_shared(one=3, two=3)
-            await until(lambda: len(emulator.service.ledger) == campaign.recipients)
+            await until_sent(emulator, campaign.recipients)
             assert_each_once(emulator, campaign)
             await until(lambda: all_accepted(pool, campaign))
             # Before one stops: the other may take its numbers over in that moment, as it should.
