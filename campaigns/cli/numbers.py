@@ -59,7 +59,9 @@ def list_stored(json: Json = False) -> None:
 @app.command(context_settings={"ignore_unknown_options": True})  # -5 is refused as a rate, not an option
 def limit(
     phone_number_id: Annotated[str, typer.Argument(metavar="PNID", help="The phone number ID.")],
-    rate: Annotated[str, typer.Argument(help="Messages per second, or `service` for the service's limit.")],
+    rate: Annotated[
+        str, typer.Argument(help="Messages per second, 0.01 to 100000, or `service` for the service's limit.")
+    ],
 ) -> None:
     """Set the limit of a number. A running campaign follows within a second."""
     limit_per_s = None if rate == "service" else _rate(rate)
