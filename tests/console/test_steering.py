@@ -247,7 +247,7 @@ async def test_an_export_has_every_form_and_only_whom_the_filter_admits(
         table = source.table()
         at = table.header.index("phone")
         phones = [row[at] for batch in table.batches() for row in batch.rows]
-    assert phones == [str(PHONE), str(PHONE + 1)]
+    assert phones == [f"+{PHONE}", f"+{PHONE + 1}"]
 
 
 async def test_what_was_suppressed_before_an_end_is_audited(

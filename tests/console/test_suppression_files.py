@@ -74,7 +74,7 @@ async def test_the_export_holds_every_phone_and_no_formula(pool: Pool, here: Bro
     reply = await here.get("/suppression/export")
     header, line = reply.text.splitlines()
     assert header == "phone,reason,added_at,source"
-    assert line.startswith(f"{PHONE},'=1+1,") and line.endswith(",hand")
+    assert line.startswith(f"+{PHONE},'=1+1,") and line.endswith(",hand")
 
 
 async def test_a_program_uploads_a_list(pool: Pool, manager: Caller, tmp_path: Path) -> None:
