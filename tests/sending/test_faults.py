@@ -272,13 +272,16 @@ async def test_a_range_that_somebody_locks_for_a_moment_is_claimed_alone(
     real, locks = claim_batcher.advance_within_caps, elsewhere.transaction()
 
     async def locked_once(connection: Connection, raises: Sequence[WatermarkAdvance]) -> set[tuple[int, int]]:
-        if raises[0].held.claimed_through == 0:
-            await locks.start()
-            await elsewhere.execute("SELECT FROM ranges FOR UPDATE")
+        if raises[0].held.claimed_through > 0:
+            return await real(connection, raises)
+        await locks.start()
+        await elsewhere.execute("SELECT FROM ranges FOR UPDATE")
+        try:
+            return await real(connection, raises)
+        finally:  # only now: before, a slow machine could free them before the statement asks
             asyncio.get_running_loop().call_later(
                 0.1, lambda: freed.append(asyncio.create_task(locks.commit()))
             )
-        return await real(connection, raises)
 
     freed: list[asyncio.Task[None]] = []
     monkeypatch.setattr(claim_batcher, "advance_within_caps", locked_once)
