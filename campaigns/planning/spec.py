@@ -95,7 +95,7 @@ class CampaignSpec:
 
     @property
     def rules(self) -> RowRules:
-        """The rules of the rows. The people of a campaign were read before: no rule of a file is for them."""
+        """The rules of the rows. Stored people were read before: no rule of a file is theirs."""
         if isinstance(self.audience, CampaignResult):
             return RowRules(params=tuple(self.params), is_stored=True)
         return self.file_rules
