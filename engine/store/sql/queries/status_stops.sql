@@ -45,9 +45,16 @@ WHERE NOT failed OR attempted_at > campaigns.released_at
 ORDER BY received_at, place, position;
 
 -- name: runs
--- Campaigns that ended count no more.
+-- Campaigns that ended count no more, and nothing counts once all of them did: while a row is left, each batch of statuses is
+-- read a second time.
+WITH counting AS (SELECT campaign_id FROM campaigns WHERE state IN ('running', 'paused')),
+ended AS (
+    DELETE FROM status_failure_runs
+    WHERE campaign_id NOT IN (SELECT campaign_id FROM counting)
+       OR (campaign_id IS NULL AND NOT EXISTS (SELECT FROM counting)))
 SELECT campaign_id, phone_number_id, failures FROM status_failure_runs
-WHERE campaign_id IS NULL OR campaign_id IN (SELECT campaign_id FROM campaigns WHERE state IN ('running', 'paused'));
+WHERE campaign_id IN (SELECT campaign_id FROM counting)
+   OR (campaign_id IS NULL AND EXISTS (SELECT FROM counting));
 
 -- name: clear_runs
 DELETE FROM status_failure_runs;
