@@ -143,7 +143,7 @@ async def test_failures_of_campaigns_that_ended_cost_no_further_batch(connection
     await report(connection, range(1, 6), 131053)
     assert await connection.fetchval("SELECT count(*) FROM status_failure_runs") > 0
     await connection.execute("UPDATE campaigns SET state = 'finished', finished_at = now()")
-    await report(connection, [6], rank=DELIVERED)
+    await report(connection, [6], rank=SENT)
     assert await connection.fetchval("SELECT count(*) FROM status_failure_runs") == 0
 
 
