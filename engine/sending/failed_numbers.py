@@ -4,7 +4,7 @@ Law: a number that fails ends no process. It is given up and stopped until a per
 taken anew, with another epoch: what the failure left without an outcome is in doubt.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import structlog
@@ -26,8 +26,9 @@ class FailedNumbers:
         self._part_with = part_with
         self._failed: set[str] = set()
 
-    def __contains__(self, phone_number_id: str) -> bool:
-        return phone_number_id in self._failed
+    def others_of(self, phone_number_ids: Iterable[str]) -> list[str]:
+        """Return the numbers that have not failed."""
+        return [number for number in phone_number_ids if number not in self._failed]
 
     @contextmanager
     def contained(self, phone_number_id: str) -> Iterator[None]:

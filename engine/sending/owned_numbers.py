@@ -52,11 +52,6 @@ class OwnedNumbers:
         """The claim loops, and the drains of numbers handed over. If one fails, its number is given up."""
         return [*self._claiming.values(), *self._drains.vacating.values()]
 
-    @property
-    def kept(self) -> list[str]:
-        """The numbers of `wanted` whose ranges nobody but their owners may release."""
-        return [number for number in self.wanted if number not in self.failed]
-
     async def take(self, connection: Connection, phone_number_ids: Sequence[str]) -> list[Lease]:
         """Take the leases. A worker leaves out numbers that another process owns, and takes them over later.
 

@@ -162,8 +162,9 @@ class Worker:
         await self._numbers.take_back(connection)
         if self._sharing is not None:
             await self._sharing.balance(connection)
-        numbers = self._numbers
-        await recover_abandoned_numbers(connection, numbers.owner, numbers.kept, numbers.failed.contained)
+        owner, failed = self._numbers.owner, self._numbers.failed
+        ours = failed.others_of(self._numbers.wanted)  # nobody but their owners may release their ranges
+        await recover_abandoned_numbers(connection, owner, ours, failed.contained)
         self._context.descriptors_short.check_quiet(self._context.timing.descriptors_quiet_ns)
         await self._health.check(connection)
         await self._housekeeping.sample_rates(connection)
