@@ -1,4 +1,4 @@
-"""What a complete reply of the service means for the sending flow, and what a failed status does.
+"""The meaning of a complete reply of the service, or of a failed status, for the sending flow.
 
 Law: `error.code` decides, by the table in `error_codes`. The HTTP status decides only if the reply has no
 code. A reply that cannot be trusted leaves the recipient in doubt: a 3xx, a 2xx that names no message,

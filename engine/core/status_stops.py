@@ -18,7 +18,7 @@ from engine.core.stops import AccountStop, CampaignPause, NumberRest, StopReques
 
 
 class Reported(NamedTuple):
-    """What a status newly says of a message. `failed` False: it reached a phone. `attempted_at`: when it was
+    """News of a message that a status brings. `failed` False: it reached a phone. `attempted_at`: when it was
     written. `template_name` None: it has no template.
     """
 

@@ -10,8 +10,8 @@ from engine.core.template_status import STOPPED_STATUSES
 
 
 class TemplateWord(NamedTuple):
-    """What a word means. `status`: the new status, None if it stays. `stopped`: how the template was stopped,
-    in words for people; empty if it was not.
+    """The meaning of a word. `status`: the new status, None if it stays. `stopped`: how the template was
+    stopped, in words for people; empty if it was not.
     """
 
     status: str | None

@@ -88,18 +88,14 @@ class CampaignCache:
             if now_ns >= self._known[campaign_id].none_free_until_ns
         ]
 
-    def none_free(self, campaign_id: int) -> None:
-        """A number got no free range of the campaign, so the others do not ask for a while.
+    def note_free(self, campaign_id: int, *, is_free: bool) -> None:
+        """A range of the campaign was released: idle numbers may ask at once. Or a number got none, so the
+        others do not ask for a while.
 
         They also skip one query if the number got none because this process lost its lease.
         """
         if campaign := self._known.get(campaign_id):
-            campaign.none_free_until_ns = monotonic_ns() + NONE_FREE_NS
-
-    def some_free(self, campaign_id: int) -> None:
-        """A range of the campaign was released: idle numbers may ask at once."""
-        if campaign := self._known.get(campaign_id):
-            campaign.none_free_until_ns = 0
+            campaign.none_free_until_ns = 0 if is_free else monotonic_ns() + NONE_FREE_NS
 
     def stop(self, campaign_id: int) -> None:
         """Claim nothing more from a campaign, at once. Its state in the database follows."""

@@ -72,7 +72,7 @@ class CampaignHealth:
         else:
             await pass_canary(connection, campaign_id)
             await self._show(connection, campaign_id, "", None)
-            self._cache.some_free(campaign_id)
+            self._cache.note_free(campaign_id, is_free=True)
             log.info("canary_passed", **self._cache.log_fields(campaign_id), result=in_words(canary.counts))
 
     async def _show(

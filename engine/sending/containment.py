@@ -1,6 +1,6 @@
 """Failures that concern one number or one campaign: it is stopped with its reason, and the others go on.
 
-Law: whatever stands in one row never ends a process. A number that fails is stopped (`OwnedNumbers`), a
+Law: whatever stands in one row never ends a process. A number that fails is stopped (`FailedNumbers`), a
 campaign that fails is paused (`CampaignReader`). Both are logged and told, and a person ends them. What
 concerns the whole process passes: a lost connection, which each part repeats; an error with an exit code, as
 of a number that another process holds; too little memory; a cancellation.

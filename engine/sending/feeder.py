@@ -89,7 +89,7 @@ class Feeder:
                 await release_ranges(connection, self._lease, ranges)
             self.remove({held.range_id for held in ranges})
             for held in ranges:
-                self._campaign_cache.some_free(held.campaign_id)
+                self._campaign_cache.note_free(held.campaign_id, is_free=True)
 
     async def close(self, timeout_s: float) -> None:
         """End a fetch that is in progress; a range that it takes within `timeout_s` is kept in `held`."""
@@ -133,7 +133,7 @@ class Feeder:
                 self._order.serve(campaign_id, held.last_seq - held.claimed_through, claimants)
                 await self._add(held)
                 return
-            self._campaign_cache.none_free(campaign_id)
+            self._campaign_cache.note_free(campaign_id, is_free=False)
 
     async def _take(self, campaign_id: int) -> HeldRange | None:
         """A free range whose recipients may be sent to now.

@@ -39,8 +39,7 @@ class NumberSharing:
             return
         part = await self._look(connection)
         self._numbers.hand_over(part.release)
-        failed = self._numbers.failed
-        await self._numbers.take_over(connection, [number for number in part.take if number not in failed])
+        await self._numbers.take_over(connection, self._numbers.failed.others_of(part.take))
 
     async def leave(self) -> None:
         """The worker stops: the others plan its numbers for themselves before it has drained them."""

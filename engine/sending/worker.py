@@ -17,7 +17,7 @@ from engine.sending.header_file_renewal import HeaderFileRenewal
 from engine.sending.number_refresh import NumberRefresh
 from engine.sending.number_sender import NumberSender
 from engine.sending.number_sharing import NumberSharing
-from engine.sending.owned_numbers import OwnedNumbers, release_leases
+from engine.sending.owned_numbers import OwnedNumbers, raise_failure, release_leases
 from engine.sending.pacer import Ticker
 from engine.sending.template_watch import TemplateWatch
 from engine.store.abandoned_numbers import recover_abandoned_numbers
@@ -162,8 +162,9 @@ class Worker:
         await self._numbers.take_back(connection)
         if self._sharing is not None:
             await self._sharing.balance(connection)
-        numbers = self._numbers
-        await recover_abandoned_numbers(connection, numbers.owner, numbers.kept, numbers.contained)
+        owner, failed = self._numbers.owner, self._numbers.failed
+        ours = failed.others_of(self._numbers.wanted)  # nobody but their owners may release their ranges
+        await recover_abandoned_numbers(connection, owner, ours, failed.contained)
         self._context.descriptors_short.check_quiet(self._context.timing.descriptors_quiet_ns)
         await self._health.check(connection)
         await self._housekeeping.sample_rates(connection)
@@ -226,8 +227,7 @@ class Worker:
 def _raise_failure(tasks: Iterable[asyncio.Task[None]]) -> None:
     """A task of the process that fails by itself ends the process with its error."""
     for task in tasks:
-        if task.done() and not task.cancelled() and (error := task.exception()) is not None:
-            raise error
+        raise_failure(task)
 
 
 async def _cancel_all(tasks: Sequence[asyncio.Task[None]], within_s: float = inf) -> None:

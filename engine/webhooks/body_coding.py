@@ -33,4 +33,6 @@ def unpack(body: bytes, coding: bytes | None, bytes_max: int) -> bytes:
         raise NotUnpacked(415) from None
     if not unpacking.eof:
         raise NotUnpacked(413 if unpacking.unconsumed_tail else 415)
+    if unpacking.unused_data:  # a second frame: half of the body would count as all of it
+        raise NotUnpacked(415)
     return plain

@@ -72,7 +72,7 @@ class IncomingMessage(NamedTuple):
 
 
 class OptOutEvent(NamedTuple):
-    """What the service says of a person beside a message of theirs; the fields of `opt_out_events`.
+    """A fact that the service tells of a person beside their messages; the fields of `opt_out_events`.
 
     `kind`: refused, stop, resume or changed. `installation`: of the tag that `range_id` and `seq` come from.
     `matches_tried`: 0, or more for an event that is not to be counted if its person cannot be found.

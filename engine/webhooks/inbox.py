@@ -14,7 +14,7 @@ from engine.core.phone_aliases import phone_aliases
 from engine.store.database import LOST_CONNECTION, Connection
 from engine.store.queries import queries
 from engine.webhooks.events import PHONE_NUMBER_ID, AccountEvent, IncomingMessage, Parsed, Unreadable
-from engine.webhooks.opt_out_events import note_events
+from engine.webhooks.opt_out_events import act_on_events, keep_events
 from engine.webhooks.opt_outs import note_opt_outs
 from engine.webhooks.packing import GroupRow, pack
 from engine.webhooks.parse import Reader, parse
@@ -111,7 +111,11 @@ def _is_away(error: Exception) -> bool:
 
 
 async def write_together(connection: Connection, parsed: Parsed, event_flow: EventFlow) -> None:
-    """Commit everything or nothing. Also raises if the store refuses a value."""
+    """Commit everything or nothing. Also raises if the store refuses a value.
+
+    Rows are stored before the lock of opt-outs is taken. Its holder waits for no row of another receiver,
+    which may wait for the lock.
+    """
     statuses = parsed.statuses
     groups = pack(statuses)
     numbers = event_flow.unreported({number for status in statuses if (number := status[PHONE_NUMBER_ID])})
@@ -125,14 +129,17 @@ async def write_together(connection: Connection, parsed: Parsed, event_flow: Eve
             await _write_group(connection, group)
         if numbers:
             await connection.execute(queries("inbox")["note_flow"], list(numbers))
-        if parsed.messages:
-            await _write_messages(connection, parsed.messages)
+        messages = await _keep_messages(connection, parsed.messages) if parsed.messages else []
         if parsed.account:
             await _write_account(connection, parsed.account)
         if parsed.unreadable:
             await _write_unreadable(connection, parsed.unreadable)
-        if opt_outs := [*map(refusal, parsed.opted_out), *parsed.opt_outs]:
-            await note_events(connection, opt_outs)
+        opt_outs = [*map(refusal, parsed.opted_out), *parsed.opt_outs]
+        keys = await keep_events(connection, opt_outs) if opt_outs else []
+        if messages:
+            await note_opt_outs(connection, messages)
+        if keys:
+            await act_on_events(connection, keys)
     event_flow.reported(numbers)
 
 
@@ -140,13 +147,16 @@ async def _write_group(connection: Connection, group: GroupRow) -> None:
     await connection.execute(queries("inbox")["keep_group"], *group)
 
 
-async def _write_messages(connection: Connection, messages: Sequence[IncomingMessage]) -> None:
+async def _keep_messages(
+    connection: Connection, messages: Sequence[IncomingMessage]
+) -> list[IncomingMessage]:
+    """Store the messages. Return those that were not stored before, with the phones of senders now known."""
     messages = await with_senders(connection, messages)
     columns = map(list, zip(*messages, strict=True))
     waits_s = [None if phone_aliases(message.sender) else FIRST_WAIT_S for message in messages]
     rows = await connection.fetch(queries("inbox")["keep_messages"], *columns, waits_s)
     new = {row["wamid"] for row in rows}
-    await note_opt_outs(connection, [message for message in messages if message.wamid in new])
+    return [message for message in messages if message.wamid in new]
 
 
 async def _write_account(connection: Connection, events: Sequence[AccountEvent]) -> None:

@@ -22,12 +22,11 @@ from engine.webhooks.waiting import UNMATCHED_DAYS, next_wait_s
 REFUSED = "opted out (131050)"
 
 
-async def note_events(connection: Connection, events: Sequence[OptOutEvent]) -> None:
-    """Keep the events, and act on those that were not stored before. Part of the caller's transaction."""
+async def keep_events(connection: Connection, events: Sequence[OptOutEvent]) -> list[str]:
+    """Store the events. Return the keys of those that count: a repeated one does not."""
     columns = map(list, zip(*events, strict=True))
     rows = await connection.fetch(queries("opt_outs")["keep_events"], *columns)
-    if rows:
-        await act_on_events(connection, [row["event_key"] for row in rows])
+    return [row["event_key"] for row in rows]
 
 
 async def act_on_events(connection: Connection, keys: Sequence[str]) -> int:

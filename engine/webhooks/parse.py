@@ -1,9 +1,10 @@
 """Parses a signed body into records. It accepts any bytes, never raises, and loses no part.
 
 It tolerates what the interface does not document: absent fields, unknown fields, other types. The store
-cannot hold a NUL in a text: a status loses it, any other part is kept as bytes.
+cannot hold a NUL in a text, so texts lose it. A part is kept as bytes if a NUL stands in what identifies it.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -62,6 +63,7 @@ _NO_FAILURE = (None, None)
 _EPOCH, _MICROSECOND = datetime.fromtimestamp(0, UTC), timedelta(microseconds=1)
 SUBJECT_CHARACTERS_MAX = 500  # an index entry holds at most 2,704 bytes; names are far shorter
 _NUL = b"\\u0000"  # how JSON writes a NUL; a raw NUL is not valid JSON
+_ESCAPE = re.compile(rb"\\(?:u0000|.)", re.DOTALL)
 
 
 def parse(body: bytes, product: str, received_at: datetime | None = None, ours: Ours | None = None) -> Parsed:
@@ -176,7 +178,7 @@ class Reader:
             self._read_account("messages", value, entry)
 
     def _read_preferences(self, value: dict[str, Any], entry: dict[str, Any]) -> None:
-        found = preferences_in(value, read_time(entry.get("time")) or self._now())
+        found = preferences_in(value, read_time(entry.get("time")), self._now())
         self._parsed.opt_outs += [event for event in found if event is not None]
         if not found or None in found:
             self._read_account(PREFERENCES_FIELD, value, entry)
@@ -245,12 +247,12 @@ class Reader:
         return list_or_empty(found)
 
     def _json(self, part: Any) -> str | None:
-        """The part as JSON again. None if it holds a NUL, or is nested too deeply to write."""
+        """Return the part as JSON again, without NULs. None if it is nested too deeply to write."""
         try:
             text = orjson.dumps(part)
         except orjson.JSONEncodeError:
             return None
-        return None if self._has_nul and _NUL in text else text.decode()
+        return (_ESCAPE.sub(_without_nul, text) if self._has_nul else text).decode()
 
     def _keep(self, part: Any, problem: str) -> None:
         try:
@@ -258,6 +260,10 @@ class Reader:
         except orjson.JSONEncodeError:
             kept = self._body
         self._parsed.unreadable.append(Unreadable(kept, problem))
+
+
+def _without_nul(escape: re.Match[bytes]) -> bytes:
+    return b"" if escape[0] == _NUL else escape[0]
 
 
 def _repaired(body: bytes) -> Any:

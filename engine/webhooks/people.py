@@ -73,37 +73,46 @@ def refusal(row: StatusRow) -> OptOutEvent:
     )
 
 
-def preferences_in(value: Mapping[str, Any], now: datetime) -> list[OptOutEvent | None]:
+def preferences_in(
+    value: Mapping[str, Any], entry_at: datetime | None, now: datetime
+) -> list[OptOutEvent | None]:
     """Return what people chose in the app's menu; None for each part that says nothing of that kind.
 
-    `now` replaces a time that is missing. Then each event is a new one: a repetition cannot be told from it.
+    `entry_at`, and then `now`, replace a time that is missing. `now` tells no event from another.
     """
-    parts = list_or_empty(value.get("user_preferences"))
+    contacts = value.get("contacts")
     return [
-        _preference(part, value.get("contacts"), now) if isinstance(part, dict) else None for part in parts
+        _preference(part, contacts, entry_at, now) if isinstance(part, dict) else None
+        for part in list_or_empty(value.get("user_preferences"))
     ]
 
 
-def _preference(part: Mapping[str, Any], contacts: Any, now: datetime) -> OptOutEvent | None:
+def _preference(
+    part: Mapping[str, Any], contacts: Any, entry_at: datetime | None, now: datetime
+) -> OptOutEvent | None:
     kind = (read_text(part.get("value")) or "").strip().lower()
     if kind not in _CHOICES:
         return None
     category = read_text(part.get("category")) or _NO_CATEGORY
     user_id = read_identifier(part.get("user_id"))
     phone = phone_digits(read_text(part.get("wa_id")) or "") or _phone_in(contacts, user_id)
-    at = read_time(part.get("timestamp")) or now
-    key = _key(kind, phone or user_id or "", category, at.isoformat())
-    return OptOutEvent(key, kind, _phone(phone), None, None, None, None, category, None, at)
+    at = read_time(part.get("timestamp")) or entry_at
+    key = _key(kind, phone or user_id or "", category, _moment(at))
+    return OptOutEvent(key, kind, _phone(phone), None, None, None, None, category, None, at or now)
 
 
 def change_of_number(message: Mapping[str, Any], now: datetime) -> OptOutEvent | None:
     """Return the change of number that a message of the service says; None if it says none."""
     if (changed := read_changed_number(message)) is None:
         return None
-    at = read_time(message.get("timestamp")) or now
+    at = read_time(message.get("timestamp"))
     former, present = map(int, changed)
-    key = _key("changed", *changed, at.isoformat())
-    return OptOutEvent(key, "changed", former, None, None, None, None, None, present, at)
+    key = _key("changed", *changed, _moment(at))
+    return OptOutEvent(key, "changed", former, None, None, None, None, None, present, at or now)
+
+
+def _moment(at: datetime | None) -> str:
+    return "" if at is None else at.isoformat()
 
 
 def _phone(text: str | None) -> int | None:

@@ -47,16 +47,25 @@ async def settle_messages(connection: Connection) -> int:
 
 async def read_held(connection: Connection, product: str, accounts: Ours) -> int:
     """Read the changes again whose number has become known. Return how many. `accounts`: without numbers."""
+    await connection.execute(queries("opt_outs")["forget_held"], UNMATCHED_DAYS)
+    read = 0
+    while read < AT_ONCE and await _read_next_held(connection, product, accounts):
+        read += 1
+    return read
+
+
+async def _read_next_held(connection: Connection, product: str, accounts: Ours) -> bool:
+    """Read one change in a transaction of its own: it keeps the lock of opt-outs for no other."""
     sql = queries("opt_outs")
     async with connection.transaction():
-        rows = await connection.fetch(sql["held_of_known_numbers"], AT_ONCE)
-        for row in rows:
-            group = BodyGroup(product, accounts)
-            group.add(row["body"])
-            await connection.execute(sql["delete_held"], row["event_key"])
-            await write(connection, group)
-        await connection.execute(sql["forget_held"], UNMATCHED_DAYS)
-    return len(rows)
+        row = await connection.fetchrow(sql["held_of_known_numbers"])
+        if row is None:
+            return False
+        group = BodyGroup(product, accounts)
+        group.add(row["body"])
+        await connection.execute(sql["delete_held"], row["event_key"])
+        await write(connection, group)
+    return True
 
 
 def _message(row: asyncpg.Record) -> IncomingMessage:

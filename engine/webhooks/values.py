@@ -12,7 +12,7 @@ _SECONDS_MAX = 253_402_300_799  # the last second of the year 9999
 
 
 def read_time(given: Any) -> datetime | None:
-    """As `read_seconds`, in UTC."""
+    """Return the same as `read_seconds`, as a time in UTC."""
     seconds = read_seconds(given)
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 

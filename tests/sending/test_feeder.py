@@ -44,12 +44,9 @@ class FakeCampaignCache:
     def with_free_ranges(self, phone_number_id: str) -> list[int]:
         return list(self.sending)
 
-    def none_free(self, campaign_id: int) -> None:
+    def note_free(self, campaign_id: int, *, is_free: bool) -> None:
         """Unlike the real one, it lets the feeder ask again at once."""
-        self.answers.append(("none free", campaign_id))
-
-    def some_free(self, campaign_id: int) -> None:
-        self.answers.append(("some free", campaign_id))
+        self.answers.append(("some free" if is_free else "none free", campaign_id))
 
 
 @pytest.fixture

@@ -104,13 +104,16 @@ def test_a_text_for_people_is_cut_and_sanitised() -> None:
     assert read_one(statuses_body(status("w", recipient_id="5" * 600)))[4] == "5" * 512
 
 
-def test_what_a_nul_makes_unstorable_is_kept_as_bytes_beside_the_rest() -> None:
+def test_texts_lose_a_nul_and_what_it_makes_unidentifiable_is_kept_as_bytes() -> None:
     value = {
         "statuses": [status("a\x00b"), status("w")],
-        "messages": [{"id": "m", "from": "5511", "text": "\x00"}, {"id": "n", "from": "5511"}],
+        "messages": [{"id": "m", "from": "5511", "text": "a\x00\\u0000\\"}, {"id": "n\x00", "from": "5511"}],
     }
-    assert sizes(parse(change_body("messages", value), PRODUCT, NOW)) == [1, 1, 0, 2]
-    assert sizes(parse(change_body("account_update", {"event": "\x00"}), PRODUCT, NOW)) == [0, 0, 0, 1]
+    parsed = parse(change_body("messages", value), PRODUCT, NOW)
+    assert sizes(parsed) == [1, 1, 0, 2]
+    assert orjson.loads(parsed.messages[0].body)["text"] == "a\\u0000\\"
+    (event,) = parse(change_body("account_update", {"event": "A\x00"}), PRODUCT, NOW).account
+    assert event.value == '{"event":"A"}'
     assert sizes(parse(change_body("account\x00update", {"event": "x"}), PRODUCT, NOW)) == [0, 0, 0, 1]
 
 

@@ -1,5 +1,6 @@
 """Every way in which an event says that a person opted out, sent to a receiver as the service sends it."""
 
+import asyncio
 import gzip
 import itertools
 import json
@@ -16,9 +17,13 @@ from campaigns.suppression import add_suppressions, remove_suppressions
 from engine.core.event_origin import Ours
 from engine.core.tag import Tag, encode
 from engine.store.database import Connection, Pool
+from engine.store.queries import queries
 from engine.webhooks.account import act
 from engine.webhooks.events import AccountEvent, IncomingMessage, OptOutEvent, Parsed
-from engine.webhooks.inbox import BodyGroup, write
+from engine.webhooks.inbox import BodyGroup, EventFlow, write, write_together
+from engine.webhooks.opt_out_events import keep_events
+from engine.webhooks.parse import Reader
+from engine.webhooks.people import refusal
 from engine.webhooks.status_applier import apply_statuses
 from engine.webhooks.unsettled import read_held, settle_events, settle_messages
 from tests.webhooks.account_events import plant_template, template_body
@@ -78,8 +83,11 @@ def message_body(text: str = "STOP", number: str = NUMBER, at: int = T0, **field
     return change_body("messages", value)
 
 
-def preference_body(choice: str, at: int = T0, phone: str = "14155550140", number: str = NUMBER) -> bytes:
-    part = {"wa_id": phone, "category": "marketing_messages", "value": choice, "timestamp": str(at)}
+def preference_body(
+    choice: str, at: int | None = T0, phone: str = "14155550140", number: str = NUMBER
+) -> bytes:
+    part = {"wa_id": phone, "category": "marketing_messages", "value": choice}
+    part |= {} if at is None else {"timestamp": str(at)}
     value = {"metadata": {"phone_number_id": number}, "user_preferences": [part]}
     return change_body("user_preferences", value)
 
@@ -105,6 +113,11 @@ async def listed(pool: Pool) -> dict[int, str]:
 @pytest.mark.parametrize("sender", ["+14155550148", "+1 415 555-0148", 14155550148, "14155550148"])
 async def test_a_stop_in_any_spelling_of_the_sender(open_receiver: Running, sender: str | int) -> None:
     await send(open_receiver, message_body(**{"from": sender}))
+    assert await listed(open_receiver.pool) == {14155550148: "word"}
+
+
+async def test_a_stop_that_holds_a_nul(open_receiver: Running) -> None:
+    await send(open_receiver, message_body("STOP\x00", **{"from": "14155550148"}))
     assert await listed(open_receiver.pool) == {14155550148: "word"}
 
 
@@ -220,6 +233,7 @@ async def test_a_stop_word_that_comes_late_undoes_no_later_start(open_receiver: 
 
 REPEATED = [
     preference_body("stop"),
+    preference_body("stop", None),
     message_body(**{"from": "+14155550140"}),
     statuses_body(status("w", "failed", errors=OPTED_OUT, recipient_id="+14155550140")),
 ]
@@ -235,6 +249,47 @@ async def test_a_repeated_event_puts_nobody_back(open_receiver: Running, body: b
     await send(open_receiver, body)
     await settle(pool)
     assert await listed(pool) == {}
+
+
+async def test_a_choice_without_a_time_counts_again_after_the_other_one(open_receiver: Running) -> None:
+    stop, resume = (preference_body(choice, None) for choice in ("stop", "resume"))
+    counts = []
+    for body in (stop, stop, resume, resume, stop, stop, resume):
+        await send(open_receiver, body)
+        counts.append(len(await listed(open_receiver.pool)))
+    assert counts == [1, 1, 0, 0, 1, 1, 0]
+
+
+async def test_a_change_of_number_without_a_time_counts_once(open_receiver: Running) -> None:
+    pool, change = open_receiver.pool, orjson.loads(change_of_number_body("14155550152", "14155550198"))
+    del change["entry"][0]["changes"][0]["value"]["messages"][0]["timestamp"]
+    for body in (message_body(**{"from": "14155550152"}), orjson.dumps(change)):
+        await send(open_receiver, body)
+    assert 14155550198 in await listed(pool)
+    async with pool.acquire() as connection:
+        await remove_suppressions(connection, ["+14155550198"])
+    await send(open_receiver, orjson.dumps(change))
+    assert 14155550198 not in await listed(pool)
+
+
+async def test_two_receivers_of_the_same_opt_outs_do_not_wait_for_each_other_for_ever(pool: Pool) -> None:
+    """The first holds an event and wants the lock, while the second has a message and the same event."""
+    refused = statuses_body(status("w", "failed", errors=OPTED_OUT, recipient_id="14155550140"))
+    async with pool.acquire() as connection, pool.acquire() as other:
+        first, second = Parsed(), Parsed()
+        Reader(first, PRODUCT).read(refused)
+        for body in (refused, message_body(**{"from": "14155550148"})):
+            Reader(second, PRODUCT).read(body)
+        transaction = connection.transaction()
+        await transaction.start()
+        await keep_events(connection, [refusal(row) for row in first.opted_out])
+        waiting = asyncio.create_task(write_together(other, second, EventFlow()))
+        await asyncio.sleep(0.3)
+        async with asyncio.timeout(3):
+            await connection.execute(queries("opt_outs")["lock"])
+            await transaction.commit()
+            await waiting
+    assert set(await listed(pool)) == {14155550148}
 
 
 @pytest.mark.parametrize(
@@ -381,6 +436,7 @@ async def test_a_word_of_a_template_event(connection: Connection, word: str, sta
         (gzip.compress(message_body(**{"from": "14155550108"})), "gzip", 200),
         (message_body(**{"from": "14155550108"}), "identity", 200),
         (gzip.compress(message_body(**{"from": "14155550108"}))[:-9], "gzip", 415),
+        (gzip.compress(message_body(**{"from": "14155550108"})) + gzip.compress(b" "), "gzip", 415),
         (b"no gzip", "gzip", 415),
         (b"{}", "br", 415),
         (gzip.compress(b" " * 40_000_000), "gzip", 413),

@@ -144,8 +144,8 @@ async def test_what_is_signed_but_unreadable_is_kept(receiver: Running, body: by
     assert await receiver.pool.fetchval("SELECT body FROM unreadable_events") == body
 
 
-async def test_a_text_that_the_store_refuses_does_not_block_the_others(receiver: Running) -> None:
-    message = {"id": "wamid.in", "from": "55119", "type": "text", "text": {"body": "nul \x00 inside"}}
+async def test_a_part_that_the_store_would_refuse_does_not_block_the_others(receiver: Running) -> None:
+    message = {"id": "wamid.in\x00", "from": "55119", "type": "text", "text": {"body": "hello"}}
     value = {"messages": [message], "statuses": [status("wamid.1\x00")]}
     bodies = [change_body("messages", value), statuses_body(status("wamid.2"))]
     replies = await asyncio.gather(*(ask(receiver.url, post(body)) for body in bodies))

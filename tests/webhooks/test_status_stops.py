@@ -136,6 +136,17 @@ async def test_a_code_of_the_template_pauses_its_campaigns_and_no_others(connect
     assert await states(connection) == [paused, RUNNING, paused]
 
 
+async def test_failures_of_campaigns_that_ended_cost_no_further_batch(connection: Connection) -> None:
+    """Each batch of statuses looks for failures while some are counted."""
+    campaign = await plant(connection)
+    await accept(connection, campaign, range(1, 6))
+    await report(connection, range(1, 6), 131053)
+    assert await connection.fetchval("SELECT count(*) FROM status_failure_runs") > 0
+    await connection.execute("UPDATE campaigns SET state = 'finished', finished_at = now()")
+    await report(connection, [6], rank=SENT)
+    assert await connection.fetchval("SELECT count(*) FROM status_failure_runs") == 0
+
+
 async def test_the_template_is_the_one_that_the_recipient_got(connection: Connection) -> None:
     first = await plant(connection)
     await plant(connection, first_range=FIRST_RANGE + 1)

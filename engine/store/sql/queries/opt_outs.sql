@@ -38,7 +38,9 @@ INSERT INTO audit (actor, action, detail) SELECT 'recipient', $1, detail FROM un
 INSERT INTO audit (actor, action, detail) VALUES ('service', $1, $2);
 
 -- name: keep_events
--- Returns those that were not stored before. $7, the installation of the tag, tells our tags from others.
+-- Returns those that were not stored before. $7, the installation of the tag, tells our tags from others. A choice without a
+-- time has the same key each time (only then is the time of a repetition later). It is new if the person chose the other in
+-- between; an account event without a time counts in the same way.
 INSERT INTO opt_out_events (event_key, kind, phone, wamid, range_id, seq, category, new_phone, occurred_at, matches_tried)
 SELECT DISTINCT ON (event_key) event_key, kind, phone, wamid, CASE WHEN ours THEN range_id END, CASE WHEN ours THEN seq END,
        category, new_phone, occurred_at, matches_tried
@@ -47,7 +49,12 @@ FROM (SELECT *, tag_of = (SELECT installation FROM installation) AS ours
                   $10::timestamptz[], $11::integer[])
           AS event (event_key, kind, phone, wamid, range_id, seq, tag_of, category, new_phone, occurred_at, matches_tried)) AS given
 ORDER BY event_key
-ON CONFLICT (event_key) DO NOTHING
+ON CONFLICT (event_key) DO UPDATE SET occurred_at = EXCLUDED.occurred_at, received_at = EXCLUDED.received_at
+WHERE opt_out_events.kind IN ('stop', 'resume') AND opt_out_events.occurred_at < EXCLUDED.occurred_at
+  AND EXISTS (SELECT FROM opt_out_events AS other
+              WHERE other.phone = ANY (phone_spellings(opt_out_events.phone)::bigint[]) AND other.kind IN ('stop', 'resume')
+                AND other.kind <> opt_out_events.kind AND other.category = opt_out_events.category
+                AND other.occurred_at >= opt_out_events.occurred_at)
 RETURNING event_key;
 
 -- name: due_events
@@ -151,9 +158,9 @@ FROM unnest($1::text[], $2::text[], $3::float8[]) AS found (wamid, sender, wait_
 WHERE incoming_messages.wamid = found.wamid;
 
 -- name: held_of_known_numbers
--- Changes whose number has become known.
+-- A change whose number has become known.
 SELECT event_key, body FROM unreadable_events
-WHERE phone_number_id IN (SELECT phone_number_id FROM numbers) LIMIT $1 FOR UPDATE SKIP LOCKED;
+WHERE phone_number_id IN (SELECT phone_number_id FROM numbers) LIMIT 1 FOR UPDATE SKIP LOCKED;
 
 -- name: delete_held
 -- The change was read again.

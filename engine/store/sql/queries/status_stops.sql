@@ -45,9 +45,16 @@ WHERE NOT failed OR attempted_at > campaigns.released_at
 ORDER BY received_at, place, position;
 
 -- name: runs
--- Campaigns that ended count no more.
-SELECT campaign_id, phone_number_id, failures FROM status_failure_runs
-WHERE campaign_id IS NULL OR campaign_id IN (SELECT campaign_id FROM campaigns WHERE state IN ('running', 'paused'));
+-- What concerns no campaign that sends or may send again counts no more. It is deleted: while a row is left, each batch of
+-- statuses is read a second time.
+WITH judged AS MATERIALIZED (
+    SELECT run.ctid AS row_id, run.*, EXISTS (
+               SELECT FROM campaigns
+               WHERE state IN ('running', 'paused') AND (run.campaign_id IS NULL OR run.campaign_id = campaigns.campaign_id)
+                 AND (run.phone_number_id IS NULL OR run.phone_number_id = ANY (phone_number_ids))) AS counts
+    FROM status_failure_runs AS run),
+ended AS (DELETE FROM status_failure_runs WHERE ctid IN (SELECT row_id FROM judged WHERE NOT counts))
+SELECT campaign_id, phone_number_id, failures FROM judged WHERE counts;
 
 -- name: clear_runs
 DELETE FROM status_failure_runs;
