@@ -148,7 +148,7 @@ def test_errors_in_ods_are_read(tmp_path: Path) -> None:
 
 
 def write_ods_cells(path: Path) -> None:
-    """As LibreOffice and other writers store errors, with repeated rows and cells and a comment."""
+    """Write cells as LibreOffice and other writers store errors, with repeated rows and cells and a comment."""
 
     def text(value: str) -> str:
         return f'<table:table-cell office:value-type="string"><text:p>{value}</text:p></table:table-cell>'

@@ -154,7 +154,7 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
 
 
 async def _confirmed(console: Console, campaign: Campaign) -> tuple[CampaignEvent, ...]:
-    """What is asked first. So is a resume that is the first start, and at once."""
+    """Return what is asked first. So is a resume that is the first start, and at once."""
     async with console.pool.acquire() as connection:
         starts = await would_start(connection, campaign)
     return (*CONFIRMED, CampaignEvent.RESUME) if starts else CONFIRMED
