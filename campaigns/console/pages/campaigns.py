@@ -26,7 +26,6 @@ from campaigns.console.streams import stream_events
 from campaigns.life.approval import start_request
 from campaigns.life.control import Campaign, find_campaign, retries_of
 from campaigns.life.release import would_start
-from campaigns.life.start_time import StartsAtOnce
 from campaigns.results.audit_pages import campaign_audits
 from campaigns.results.campaign_pages import (
     accepted_messages,
@@ -198,9 +197,9 @@ async def act(request: web.Request) -> web.Response:
 
 
 async def _resume(request: web.Request) -> web.Response:
+    """A draft that was paused is asked too: it may have had a start time when the page was loaded."""
     campaign = await named_campaign(request)
-    try:
-        await resume_at(request, now=False)
-    except StartsAtOnce:
+    if CampaignEvent.RESUME in await _confirmed(console_of(request), campaign):
         return redirect(campaign_url(campaign.name, "launch"))
+    await resume_at(request, now=False)
     return redirect(campaign_url(campaign.name))
