@@ -11,13 +11,13 @@ from pathlib import Path
 
 from campaigns.audience.opening import open_table
 from campaigns.audience.phone import Normaliser
+from campaigns.audience.phone_text import phone_text
 from campaigns.audience.reject_file import REASONS, RejectFile, default_rejects_path
 from campaigns.audience.row_check import RowRules, row_check
 from campaigns.audience.spreadsheet import safe_cell
 from campaigns.life.actor import actor as this_user
 from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
 from campaigns.pluralise import pluralise
-from campaigns.results.export import phone_text
 from engine.core.phone_aliases import canonical_phone, phone_aliases
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Connection, Pool

@@ -68,9 +68,9 @@ _FOREIGN_MEMBERS = {
 }
 _WORKBOOK_MEMBERS = {
     "xl/workbook.xml": Format.XLSX,
-    "xl/workbook.bin": Format.XLSX,
     "content.xml": Format.ODS,
 }
+_BINARY_WORKBOOK = "xl/workbook.bin"
 _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 
 
@@ -103,6 +103,12 @@ def _recognise_zip(file: BinaryIO, name: str) -> Format | Packing:
     for member, found in _WORKBOOK_MEMBERS.items():
         if member in members:
             return found
+    if _BINARY_WORKBOOK in members:
+        raise UnreadableAudience(
+            "a binary workbook (XLSB) is not read: formulas without a result would look like empty cells",
+            where=name,
+            remedy="save it as XLSX",
+        )
     for member, kind in _FOREIGN_MEMBERS.items():
         if member in members:
             raise _foreign(kind, name)

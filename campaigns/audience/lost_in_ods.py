@@ -21,7 +21,7 @@ _CELLS = ("table-cell", "covered-table-cell")
 def read_lost_in_ods(file: BinaryIO, sheet: str, name: str) -> LostCells:
     """Read the lost cells of a sheet."""
     file.seek(0)
-    cells = _Cells(sheet)
+    cells = _Cells(sheet, name)
     with zipfile.ZipFile(file) as archive:
         with archive.open(_CONTENT) as stream:
             if not may_hold(stream, _SIGNS):
@@ -34,8 +34,8 @@ def read_lost_in_ods(file: BinaryIO, sheet: str, name: str) -> LostCells:
 class _Cells:
     """The reading of one table. Cells and rows may stand for many alike."""
 
-    def __init__(self, sheet: str) -> None:
-        self.lost = LostCells()
+    def __init__(self, sheet: str, name: str) -> None:
+        self.lost = LostCells(name)
         self._sheet = sheet
         self._depth = 0  # of tables and comments, from the wanted table; they may stand in its cells
         self._row = self._rows = self._column = 0

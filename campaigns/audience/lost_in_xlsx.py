@@ -36,7 +36,7 @@ def read_lost_in_xlsx(file: BinaryIO, sheet: str, name: str) -> LostCells:
         target = _member(members, book.target, name)
         with archive.open(target) as stream:
             if not may_hold(stream, _SIGNS):
-                return LostCells()
+                return LostCells(name)
         with archive.open(target) as stream:
             return _read_sheet(stream, name, computes_all=book.computes_all)
 
@@ -75,7 +75,7 @@ class _Workbook:
 
 
 def _read_sheet(stream: IO[bytes], name: str, *, computes_all: bool) -> LostCells:
-    cells = _Cells(computes_all=computes_all)
+    cells = _Cells(name, computes_all=computes_all)
     read_elements(stream, cells.start, name, cells.attach)
     cells.finish()
     return cells.lost
@@ -84,8 +84,8 @@ def _read_sheet(stream: IO[bytes], name: str, *, computes_all: bool) -> LostCell
 class _Cells:
     """The reading of the cells of a sheet. Rows and columns without a reference follow the previous one."""
 
-    def __init__(self, *, computes_all: bool) -> None:
-        self.lost = LostCells()
+    def __init__(self, name: str, *, computes_all: bool) -> None:
+        self.lost = LostCells(name)
         self._no_results = ("", "0") if computes_all else ("",)
         self._row = self._column = -1
         self._kind = ""

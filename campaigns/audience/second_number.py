@@ -2,8 +2,9 @@
 
 Law: digits that follow a complete number are no part of it. Joined to it, they name a number that nobody
 wrote, such as 030 2312500102 for `030 23125001/02`. A slash and a bracket also separate the area code, as in
-`030/23125001`; there, the digits before them are not complete yet. A dash only separates groups: in
-`030 231250-09`, all digits are dialled.
+`030/23125001`; there, the digits before them are not complete yet. A dash, a space or a dot only separates
+groups: in `030 231250-09`, all digits are dialled. If what follows it is a whole number that begins with 0,
+as in `030 12345 - 030 12346`, there are two.
 """
 
 import re
@@ -14,6 +15,8 @@ TWO_NUMBERS = "phone_two_numbers"
 AREA_CODE_DIGITS_MAX = 5  # of any country. Plans of variable length call an area code and two digits valid
 _WHOLE_NUMBER_DIGITS = 7  # an extension has fewer
 _BREAK = re.compile(r"[^0-9 .)\-]+(?=.*[0-9])", re.DOTALL)
+_GAP = re.compile(r"(?<=[0-9)])[ .\-]+(?=0)")
+_TWO_NUMBERS_DIGITS_MIN = 2 * (AREA_CODE_DIGITS_MAX + 1)
 _AND_OR = re.compile(r"\b(or|oder|and|und|bzw|ou|et|y|e|o)\b", re.IGNORECASE)
 _MARK = re.compile(r"[^\W\d_]|[#*(]")  # a letter, as in x12 or Durchwahl 12, or a sign of its own
 
@@ -26,7 +29,16 @@ def second_number(text: str, is_complete: Callable[[str], bool]) -> str | None:
     for found in _BREAK.finditer(text):
         if is_complete(text[: found.start()]):
             return _code(found[0], text[found.start() :])
-    return None
+    return TWO_NUMBERS if _is_twice_whole(text, is_complete) else None
+
+
+def _is_twice_whole(text: str, is_complete: Callable[[str], bool]) -> bool:
+    """Return whether one whole number follows another one, with a separator of groups between them."""
+    if sum(map(str.isdigit, text)) < _TWO_NUMBERS_DIGITS_MIN:
+        return False
+    return any(
+        is_complete(text[gap.end() :]) and is_complete(text[: gap.start()]) for gap in _GAP.finditer(text)
+    )
 
 
 def _code(between: str, rest: str) -> str:

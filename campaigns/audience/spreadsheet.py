@@ -17,8 +17,6 @@ _SEPARATOR = r"[,;|\t\r\n]"
 # and marks that are there already count as part of a formula, so that a new mark can be told from them.
 _MARKED = re.compile(rf"(^|{_SEPARATOR})(?={_START})")
 _MARK = re.compile(rf"(^|{_SEPARATOR})'(?={_START})")
-# No formula but a number, in the one form in which Drumbeat writes phones.
-_PHONE = re.compile(r"\+[1-9][0-9]{5,14}", re.ASCII)
 # The columns of `campaign export`, before those of the variables.
 EXPORT_COLUMNS = (
     "phone", "state", "code", "reason", "line", "wamid", "phone_number_id",
@@ -50,8 +48,3 @@ def safe_cell(text: str) -> str:
 def as_written(cell: str) -> str:
     """Return the text that `safe_cell` made this cell from, and of a phone that has no mark the phone."""
     return _MARK.sub(r"\1", cell)
-
-
-def is_phone(text: str) -> bool:
-    """Return whether the text is a phone as Drumbeat writes it: a plus and digits. It needs no mark."""
-    return _PHONE.fullmatch(text) is not None

@@ -15,8 +15,8 @@ from campaigns.cli.printing import note, print_json
 from campaigns.cli.status_text import how_to_resume, no_worker
 from campaigns.cli.task_runner import with_connection, with_settings
 from campaigns.life.actor import actor
-from campaigns.life.control import CampaignChange, approve, cancel, pause, pause_all
-from campaigns.life.release import Released, resume_checked, start_checked
+from campaigns.life.control import CampaignChange, cancel, pause, pause_all
+from campaigns.life.release import Released, approve_checked, resume_checked, start_checked
 from engine.core.states import CampaignState
 from engine.errors import UsageError
 from engine.process.settings import Settings
@@ -61,6 +61,8 @@ def resume_campaign(
     """
     if every == (name is not None):
         raise UsageError("name one campaign, or give --all")
+    if every and now:
+        raise UsageError("--now is for one campaign: --all resumes none that has never started")
     changes = with_settings(partial(_resume, name=name, now=now))
     paused = [] if json else [change for change in changes if change.state is CampaignState.PAUSED]
     _print_changes([change for change in changes if change not in paused], json, "no campaign was resumed")
@@ -74,7 +76,7 @@ def approve_campaign(name: CampaignName, json: Json = False) -> None:
 
     Given early, it counts when the canary's results are there.
     """
-    _print_changes([_change(approve, name)], json)
+    _print_changes(with_settings(partial(_approve, name=name)), json)
 
 
 @app.command("cancel")
@@ -89,6 +91,10 @@ async def _start(pool: Pool, settings: Settings, *, name: str) -> list[CampaignC
 
 async def _resume(pool: Pool, settings: Settings, *, name: str | None, now: bool) -> list[CampaignChange]:
     return _noted(await resume_checked(pool, settings, name, actor=actor(), now=now))
+
+
+async def _approve(pool: Pool, settings: Settings, *, name: str) -> list[CampaignChange]:
+    return _noted(await approve_checked(pool, settings, name, actor=actor()))
 
 
 def _noted(released: Released) -> list[CampaignChange]:

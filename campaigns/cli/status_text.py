@@ -24,7 +24,7 @@ def audience_sum(rows: int, recipients: int, rejected: int, duplicates: int) -> 
 
 
 def how_to_start(name: str) -> str:
-    """How to hand a draft with a start time to the workers."""
+    """Return how to hand a draft with a start time to the workers."""
     return f"start it with: {command_text('campaign', 'start', name)}"
 
 

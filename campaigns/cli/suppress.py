@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from campaigns.audience.phone_text import phone_text
 from campaigns.cli import suppress_words
 from campaigns.cli.options import Json
 from campaigns.cli.planning_progress import planning_shown
@@ -16,7 +17,6 @@ from campaigns.cli.task_runner import with_connection
 from campaigns.life.actor import actor
 from campaigns.manifest.common_options import PhoneColumn, Region, rejects_option
 from campaigns.pluralise import pluralise
-from campaigns.results.export import phone_text
 from campaigns.suppression import (
     ADDED_BY_HAND,
     EXPORT_HEADER,

@@ -262,13 +262,13 @@ def _stays_paused(name: str, reason: str) -> CampaignChange:
     return CampaignChange(name, CampaignState.PAUSED, changed=False, stays_paused=reason)
 
 
-async def approve(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
+async def approve(connection: Connection, name: str | Campaign, *, actor: str = "") -> CampaignChange:
     """Approve the canary: the rest is sent when it is healthy, or at once if it waits for the approval.
 
     UsageError if the campaign has no canary. TryLater if its canary paused it for another reason.
     """
     async with connection.transaction():
-        campaign = await lock_campaign(connection, await find_campaign(connection, name))
+        campaign = await lock_campaign(connection, await _found(connection, name))
         canary = await read_canary(connection, campaign.campaign_id)
         if canary is None:
             raise UsageError(

@@ -9,6 +9,7 @@ from campaigns.life.control import (
     Campaign,
     CampaignChange,
     Seen,
+    approve,
     find_campaign,
     is_future,
     resume,
@@ -17,7 +18,7 @@ from campaigns.life.control import (
 )
 from campaigns.life.template_check import checking
 from campaigns.life.token_check import check_token, waits_for_token
-from engine.core.states import CampaignState
+from engine.core.states import CampaignState, ReasonCode
 from engine.process.settings import Settings
 from engine.store.database import Connection, Pool
 
@@ -71,3 +72,14 @@ async def resume_checked(
         else:
             changes = [await resume(connection, campaign, actor=actor, check=check, seen=seen, now=now)]
     return Released(changes, list(dict.fromkeys([*notes, *check.notes])))
+
+
+async def approve_checked(pool: Pool, settings: Settings, name: str, *, actor: str) -> Released:
+    """Approve the canary of a campaign. If the rest is sent at once, its templates are compared first."""
+    check = checking(pool, settings)
+    async with pool.acquire() as connection:
+        campaign = await find_campaign(connection, name)
+        if campaign.reason_code is ReasonCode.APPROVAL_NEEDED:
+            await check(campaign)
+        change = await approve(connection, campaign, actor=actor)
+    return Released([change], list(dict.fromkeys(check.notes)))

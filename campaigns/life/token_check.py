@@ -9,7 +9,7 @@ from engine.store.queries import queries
 
 
 async def waits_for_token(connection: Connection, campaign_id: int | None) -> bool:
-    """Whether the campaign, or any if the id is None, is paused because the service refused the token."""
+    """Return whether the campaign, or any if the id is None, waits for a token that the service accepts."""
     return bool(await connection.fetchval(queries("campaign_control")["waits_for_token"], campaign_id))
 
 

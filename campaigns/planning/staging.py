@@ -10,12 +10,12 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 
+from campaigns.audience.phone_text import phone_text
 from campaigns.audience.reject_file import Reject, RejectFile
 from campaigns.audience.staged_batch import StagedBatch
 from campaigns.audience.template_choice import add_bounded
 from campaigns.planning.plan import PlanProgress, ProgressCallback
 from campaigns.planning.range_size import RANGE_SIZE
-from campaigns.results.export import phone_text
 from engine.store.copying import copy_text
 from engine.store.database import Connection
 from engine.store.queries import queries

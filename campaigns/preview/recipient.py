@@ -1,6 +1,6 @@
 """A stored recipient of a campaign, and the message that the recipient will read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -121,13 +121,25 @@ def values_for(template: CampaignTemplate, first: CampaignTemplate, stored: Sequ
 async def _find(pool: Pool, campaign_id: int, choice: Choice, region: str | None) -> Any:
     sql = queries("preview")
     if choice.phone is not None:
-        spellings = phone_aliases(str(read_phone(choice.phone, region)))
         async with pool.acquire() as connection, connection.transaction(readonly=True):
-            keys = await find_recipients(connection, spellings)
-            return await connection.fetchrow(sql["recipient_of_key"], campaign_id, *keys)
+            for phone in _readings(choice.phone, region):
+                keys = await find_recipients(connection, phone_aliases(str(phone)))
+                found = await connection.fetchrow(sql["recipient_of_key"], campaign_id, *keys)
+                if found is not None:
+                    return found
+        return None
     if choice.row is not None:
         return await pool.fetchrow(sql["recipient_of_line"], campaign_id, choice.row)
     return await pool.fetchrow(sql["first_recipient"], campaign_id)
+
+
+def _readings(text: str, region: str | None) -> Iterator[int]:
+    """Give the phones that a text may mean. Digits alone are a stored phone, as JSON has it, before they are
+    a national one.
+    """
+    if text.isdecimal() and isinstance(stored := Normaliser().normalise(f"+{text}"), int):
+        yield stored
+    yield read_phone(text, region)
 
 
 def read_phone(text: str, region: str | None) -> int:

@@ -10,8 +10,9 @@ from typing import Any
 
 import asyncpg
 
+from campaigns.audience.phone_text import is_phone, phone_text
 from campaigns.audience.row_check import is_literal
-from campaigns.audience.spreadsheet import EXPORT_COLUMNS, is_phone, safe_cell, variable_column
+from campaigns.audience.spreadsheet import EXPORT_COLUMNS, safe_cell, variable_column
 from campaigns.command_text import command_text
 from campaigns.describe_database import describe_database
 from campaigns.preview.countries import country_of
@@ -166,13 +167,6 @@ def _values(record: asyncpg.Record, template: TemplateShare) -> list[Any]:
         "variant": template.variant,
     }
     return [shown[column] for column in COLUMNS]
-
-
-def phone_text(phone: int) -> str:
-    """Return the phone with a plus, which names its country to whoever reads it; of a forgotten person the
-    pseudonym, which is the same in all campaigns.
-    """
-    return f"+{phone}" if phone > 0 else f"forgotten{phone}"
 
 
 def cell_text(value: Any) -> str:

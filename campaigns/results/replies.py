@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import asyncpg
 
+from campaigns.audience.phone_text import FORGOTTEN, phone_text
 from campaigns.results.breakdown import GROUP_TIMEOUT_S, range_groups
-from campaigns.results.export import phone_text
 from campaigns.results.reply_text import reply_text
 from engine.core.phone_aliases import phone_aliases
 from engine.core.sanitise import sanitise
@@ -22,7 +22,6 @@ from engine.store.queries import queries
 
 COLUMNS = ("phone", "sent_at", "type", "text", "quotes", "wamid", "phone_number_id")
 PAGE_MAX = 100
-FORGOTTEN = "forgotten"
 LOOKED_AT_MAX = 200  # messages that one page of a campaign's answers looks at
 # A message that quotes nothing is an answer if its sender is a recipient. Looking for one takes 6 to 9 ms for
 # a million recipients of the database, so a page ends early rather than late.

@@ -86,6 +86,7 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
         r"a picture \(PNG\), not a table .*a\.csv\)",
     ),
     "a web page named as a workbook": ("a.xls", b"\xef\xbb\xbf <!DOCTYPE html><table>", "a web page"),
+    "a binary workbook": ("a.xlsb", zipped("xl/workbook.bin"), r"binary workbook \(XLSB\).*save it as XLSX"),
     "a Word document": ("a.xlsx", zipped("word/document.xml"), "a Word document, not a table"),
     "a video": ("a.csv", b"\x00\x00\x00\x20ftypisom" + bytes(50), "a video"),
     "a PDF": ("a.xlsx", b"%PDF-1.7", "a PDF"),

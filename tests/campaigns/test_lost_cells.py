@@ -12,7 +12,9 @@ import xlsxwriter
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from campaigns.audience import lost_cells
 from campaigns.audience.inspection import Inspection, inspect_audience
+from campaigns.audience.lost_in_xlsx import read_lost_in_xlsx
 from campaigns.audience.row_check import RowRules
 from campaigns.audience.template_choice import TemplateChoice
 from campaigns.planning.create import create_campaign
@@ -93,6 +95,17 @@ def test_an_array_formula_without_results_counts_for_all_its_cells(tmp_path: Pat
     assert inspect(path).reject_codes == {"cell_formula": 3}
 
 
+def test_one_formula_for_all_cells_of_a_sheet_takes_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lost_cells, "CELLS_MAX", 1_000)
+    path = tmp_path / "a.xlsx"
+    write_sheet(path, [["+14155550101", NO_RESULT]])
+    rewrite(path, "xl/worksheets/sheet1.xml", "<f>", '<f t="array" ref="A2:XFD1048576">')
+    with path.open("rb") as file, pytest.raises(ConfigurationError, match=r"more than 1,000 cells .*as XLSX"):
+        read_lost_in_xlsx(file, "Kunden", path.name)
+
+
 def test_a_header_without_a_result_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     write_sheet(path, [])
@@ -148,7 +161,7 @@ def test_errors_in_ods_are_read(tmp_path: Path) -> None:
 
 
 def write_ods_cells(path: Path) -> None:
-    """As LibreOffice and other writers store errors, with repeated rows and cells and a comment."""
+    """Write cells as LibreOffice and other writers store errors, with repeated rows and cells and a comment."""
 
     def text(value: str) -> str:
         return f'<table:table-cell office:value-type="string"><text:p>{value}</text:p></table:table-cell>'

@@ -54,3 +54,20 @@ async def test_each_phone_leads_to_its_recipient(pool: Pool, planned: None) -> N
     for row in await pool.fetch("SELECT line, phone FROM recipients"):
         chosen = await choose_recipient(pool, "spring", Choice(phone=f"+{row['phone']}"))
         assert (chosen.row, chosen.phone) == (row["line"], row["phone"])
+
+
+async def test_digits_are_a_stored_phone_before_they_are_a_national_one(
+    ready: str, pool: Pool, spec: CampaignSpec, tmp_path: Path
+) -> None:
+    """Without its plus, the second phone reads as one of Emden: +49 4921 51596227."""
+    people = tmp_path / "people.csv"
+    people.write_text("phone,name,order\n+493023125001,Ana,A1\n+492151596227,Bo,A2\n")
+    await create_campaign(ready, replace(spec, audience=people, region="DE"))
+    for typed, phone in (
+        ("492151596227", 492151596227),
+        ("02151596227", 492151596227),
+        ("3023125001", 493023125001),
+    ):
+        assert (await choose_recipient(pool, "spring", Choice(phone=typed))).phone == phone
+    with pytest.raises(ConfigurationError, match="is no recipient"):
+        await choose_recipient(pool, "spring", Choice(phone="492151596228"))

@@ -18,6 +18,7 @@ from campaigns.planning.spec import CampaignSpec
 from campaigns.results.export import COLUMNS, export_rows
 from engine.core.guard import PairGuard
 from engine.core.order import Priority
+from engine.core.states import RecipientState
 from engine.errors import ConfigurationError, TryLater
 from engine.sending.campaign_reader import CampaignReader
 from engine.sending.feeder import Feeder
@@ -26,6 +27,7 @@ from engine.sending.flow_context import FlowContext
 from engine.sending.number_quota import NumberQuota
 from engine.store.database import Connection, Pool
 from engine.store.leases import take_lease
+from engine.store.queries import queries
 from tests.campaigns.conftest import PHONE
 from tests.campaigns.creating import recount
 from tests.sending.planted import another_process, assert_range_counters_hold, context_of
@@ -201,6 +203,28 @@ async def test_two_retries_at_once_hold_nobody_twice(
     done = await asyncio.gather(*plans, return_exceptions=True)
     assert sorted(type(each).__name__ for each in done) == ["CreatedCampaign", "TryLater"]
     assert await pool.fetchval("SELECT count(*) FROM retried_recipients") == 4
+
+
+async def test_a_retry_that_was_pruned_still_counts(ready: str, pool: Pool, spec: CampaignSpec) -> None:
+    """Its month is dropped before that of the campaign, if that one has an unfinished neighbour."""
+    await failed_campaign(ready, pool, spec)
+    first = await plan_retry(ready, "spring", RetryOptions(codes=(131026,)))
+    assert await phones(pool, first) == [1, 2]
+    [ids] = await pool.fetch(
+        "SELECT min(range_id), max(range_id) + 1 FROM ranges WHERE campaign_id = $1", first.campaign_id
+    )
+    await pool.execute(queries("prune")["delete_retried"], *ids)
+    for table in ("claims", "outcomes", "pending_attempts", "recipients", "range_counters", "ranges"):
+        await pool.execute(f"DELETE FROM {table} WHERE range_id >= $1 AND range_id < $2", *ids)
+    assert await phones(pool, await plan_retry(ready, "spring", RetryOptions(name="rest"))) == [3, 4]
+    with pytest.raises(TryLater):
+        await create_campaign(
+            ready,
+            replace(
+                await retry_of_spring(pool, "forced"),
+                audience=CampaignResult("spring", RecipientState.FAILED, frozenset({131026})),
+            ),
+        )
 
 
 async def test_the_database_refuses_a_second_retry_of_somebody(

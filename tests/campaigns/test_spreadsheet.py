@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from campaigns.audience.phone_text import is_phone
 from campaigns.audience.spreadsheet import (
     as_written,
-    is_phone,
     is_variable_column,
     safe_cell,
     variable_column,

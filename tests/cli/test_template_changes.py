@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from engine.core.interface import API_VERSION
+from engine.store.database import Pool
 from tests.cli.conftest import CREATE
 from tests.cli.processes import ACCOUNT, TOKEN, Drumbeat, Service, until
 
@@ -103,3 +104,19 @@ def test_resume_all_leaves_it_paused_and_a_resume_loses_nobody(spring: Drumbeat,
     spring.ok("campaign", "resume", "--all")
     assert spring.ok("campaign", "run", "spring", "--json").json["counts"]["failed"] == 0
     assert synced.accepted() == 10
+
+
+async def test_an_approved_canary_waits_for_a_template_that_the_service_sends(
+    drumbeat: Drumbeat, synced: Service, audience: Path, pool: Pool
+) -> None:
+    """The rest of the recipients would be refused, as after a resume."""
+    drumbeat.ok(*CREATE, "--audience", audience, *PARAMS, "--canary", "2", "--canary-approve")
+    await pool.execute(
+        "UPDATE campaigns SET state = 'paused', reason = 'waits', reason_code = 'approval_needed'"
+    )
+    synced.post("templates/order_shipped/status", {"status": "PAUSED", "language": "en_US"})
+    refused = drumbeat("campaign", "approve", "spring")
+    assert (refused.exit_code, "order_shipped (en_US) is paused" in refused.complaint) == (75, True)
+    synced.post("templates/order_shipped/status", {"status": "APPROVED", "language": "en_US"})
+    [change] = drumbeat.ok("campaign", "approve", "spring", "--json").json["campaigns"]
+    assert (change["state"], change["changed"]) == ("running", True)

@@ -242,7 +242,7 @@ async def test_the_export_is_csv_of_all(manager: Caller) -> None:
     assert (
         lines[0].startswith("phone,state,code")
         and len(lines) == 2
-        and lines[1].startswith(f"{PHONE + 1},failed")
+        and lines[1].startswith(f"+{PHONE + 1},failed")
     )
 
 

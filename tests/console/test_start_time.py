@@ -91,6 +91,9 @@ async def test_a_draft_that_was_paused_starts_on_the_start_page(
     assert 'href="/campaigns/spring/ask/resume"' in (await manager.get("/campaigns/spring")).text
     led = await manager.get("/campaigns/spring/ask/resume")
     assert (led.status, led.headers["Location"]) == (303, "/campaigns/spring/launch")
+    stale = await manager.post("/campaigns/spring/act/resume")
+    assert (stale.status, stale.headers["Location"]) == (303, "/campaigns/spring/launch")
+    assert await pool.fetchval("SELECT state FROM campaigns WHERE name = 'spring'") == "paused"
     assert (await manager.post("/campaigns/spring/launch")).status == 303
     assert await pool.fetchval("SELECT state FROM campaigns WHERE name = 'spring'") == "running"
 

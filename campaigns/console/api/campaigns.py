@@ -22,8 +22,8 @@ from campaigns.console.api.shapes import (
 from campaigns.console.context import caller_of, campaign_name, console_of, set_campaign
 from campaigns.console.streams import stream_events
 from campaigns.life.approval import release_by_two
-from campaigns.life.control import Campaign, CampaignChange, approve, cancel, find_campaign, pause
-from campaigns.life.release import Released, resume_checked, start_checked
+from campaigns.life.control import Campaign, CampaignChange, cancel, find_campaign, pause
+from campaigns.life.release import Released, approve_checked, resume_checked, start_checked
 from campaigns.planning.header_uploads import uploads_with
 from campaigns.preview.recipient import Choice, choose_recipient, preview_json
 from campaigns.preview.test_send import release_tests
@@ -126,6 +126,10 @@ async def _release(
         )
     else:
         released = await release(*asked, actor=caller.name)
+    return _released_json(released)
+
+
+def _released_json(released: Released) -> dict[str, Any]:
     return change_json(released.changes[0], "; ".join(released.notes))
 
 
@@ -138,7 +142,10 @@ async def cancel_named(request: web.Request) -> dict[str, Any]:
 
 
 async def approve_named(request: web.Request) -> dict[str, Any]:
-    return await _steer(approve, request)
+    console, actor = console_of(request), caller_of(request).name
+    return _released_json(
+        await approve_checked(console.pool, console.settings, campaign_name(request), actor=actor)
+    )
 
 
 async def _steer(action: Callable[..., Awaitable[CampaignChange]], request: web.Request) -> dict[str, Any]:

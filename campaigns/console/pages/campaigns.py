@@ -26,7 +26,6 @@ from campaigns.console.streams import stream_events
 from campaigns.life.approval import start_request
 from campaigns.life.control import Campaign, find_campaign, retries_of
 from campaigns.life.release import would_start
-from campaigns.life.start_time import StartsAtOnce
 from campaigns.results.audit_pages import campaign_audits
 from campaigns.results.campaign_pages import (
     accepted_messages,
@@ -154,7 +153,7 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
 
 
 async def _confirmed(console: Console, campaign: Campaign) -> tuple[CampaignEvent, ...]:
-    """What is asked first. So is a resume that is the first start, and at once."""
+    """Return what is asked first. So is a resume that is the first start, and at once."""
     async with console.pool.acquire() as connection:
         starts = await would_start(connection, campaign)
     return (*CONFIRMED, CampaignEvent.RESUME) if starts else CONFIRMED
@@ -198,9 +197,9 @@ async def act(request: web.Request) -> web.Response:
 
 
 async def _resume(request: web.Request) -> web.Response:
+    """A draft that was paused is asked too: it may have had a start time when the page was loaded."""
     campaign = await named_campaign(request)
-    try:
-        await resume_at(request, now=False)
-    except StartsAtOnce:
+    if CampaignEvent.RESUME in await _confirmed(console_of(request), campaign):
         return redirect(campaign_url(campaign.name, "launch"))
+    await resume_at(request, now=False)
     return redirect(campaign_url(campaign.name))

@@ -145,7 +145,7 @@ async def _begin(request: web.Request, campaign: Campaign, *, now: bool) -> None
 
 
 async def _starts_at(request: web.Request, campaign: Campaign) -> datetime | None:
-    """When it starts if it is started here; None: at once."""
+    """Return when it starts if it is started here; None: at once."""
     async with console_of(request).pool.acquire() as connection:
         is_later = campaign.state is not CampaignState.SCHEDULED and await is_future(connection, campaign)
     return campaign.start_at if is_later else None

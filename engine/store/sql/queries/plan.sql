@@ -265,11 +265,11 @@ linked AS (
     JOIN ranges AS earlier_ranges ON earlier_ranges.range_id = earlier.range_id
                                  AND earlier_ranges.campaign_id = (SELECT campaign_id FROM source)
     CROSS JOIN LATERAL (
-        SELECT max(retried.retry_no) + bool_and(known.state = 'skipped')::integer AS retry_no
+        SELECT max(retried.retry_no) + bool_and(known.state IS NOT DISTINCT FROM 'skipped')::integer AS retry_no
         FROM retried_recipients AS retried
-        CROSS JOIN LATERAL (
+        LEFT JOIN LATERAL (
             SELECT state FROM recipient_states
-            WHERE recipient_states.range_id = retried.range_id AND recipient_states.seq = retried.seq OFFSET 0) AS known
+            WHERE recipient_states.range_id = retried.range_id AND recipient_states.seq = retried.seq OFFSET 0) AS known ON true
         WHERE retried.source_range_id = earlier.range_id AND retried.source_seq = earlier.seq) AS others
     ORDER BY earlier.range_id, earlier.seq
     RETURNING 1),

@@ -53,7 +53,8 @@ WHERE range_id >= $1 AND range_id < $2
 GROUP BY campaign_id;
 
 -- name: delete_retried
-DELETE FROM retried_recipients WHERE range_id >= $1 AND range_id < $2;
+-- Of recipients whose earlier one is dropped. A link whose earlier recipient is still there stays: that one was retried.
+DELETE FROM retried_recipients WHERE source_range_id >= $1 AND source_range_id < $2;
 
 -- name: limit_wait
 -- A DROP waits for all users of the table, and all others wait for it: better to try again than to wait long.
