@@ -33,9 +33,9 @@ from benchmarks.harness.script import counts, print_conditions, run_script
 from benchmarks.harness.seeding import SEED_S_MAX, TEMPLATE
 from benchmarks.harness.statements import SQL
 from benchmarks.planning import NUMBER, prepare, write_audience
-from campaigns.audience.sql_source import SqlQuery
+from campaigns.options.sources import SqlQuery
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
 from engine.store.database import connect
 
 FORMS = ("csv", "jsonl", "parquet", "sql", "xlsx")

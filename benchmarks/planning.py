@@ -33,9 +33,9 @@ from benchmarks.harness.script import counts, print_conditions, run_script
 from benchmarks.harness.seeding import SEED_S_MAX, TEMPLATE, clear_database
 from benchmarks.harness.statements import SQL
 from benchmarks.harness.testbed import Testbed
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.plan import PlanProgress
-from campaigns.planning.spec import CampaignSpec
+from campaigns.progress import PlanProgress
 from engine.store.database import connect
 from engine.store.migrate import migrate
 

@@ -18,24 +18,26 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from campaigns.actor import actor
+from campaigns.campaign import Campaign, find_campaign, require_planned
+from campaigns.changing.delete import DeletedCampaign, delete_campaign
+from campaigns.changing.derived import cloned, edit_campaign
 from campaigns.life import control
-from campaigns.life.actor import actor
-from campaigns.life.control import Campaign, CampaignChange, find_campaign, require_planned
-from campaigns.life.delete import DeletedCampaign, delete_campaign
+from campaigns.life.control import CampaignChange
 from campaigns.life.run import RunResult, run_campaign
-from campaigns.manifest.campaign import campaign_spec
-from campaigns.manifest.derived import cloned, edit_campaign
-from campaigns.manifest.file import read_manifest
-from campaigns.manifest.values import in_words_of_keys
+from campaigns.options.campaign_spec import campaign_spec
+from campaigns.options.manifest_file import read_manifest
+from campaigns.options.spec import CampaignSpec
+from campaigns.options.stored import stored_options
+from campaigns.options.values import in_words_of_keys
 from campaigns.planning.change import ChangeRefused
 from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.header_uploads import uploads_with
-from campaigns.planning.spec import CampaignSpec
-from campaigns.planning.stored import stored_options
-from campaigns.results.export import EVERYBODY, ExportFilter, export_columns, export_rows, require_kept
+from campaigns.results.export import export_columns, export_rows
 from campaigns.results.report import Report, campaign_report
 from campaigns.results.status import CampaignStatus, campaign_status
+from campaigns.stored_recipients import EVERYBODY, ExportFilter, require_kept
 from engine.app import POOL_CONNECTIONS
 from engine.core.states import CampaignState, RecipientState
 from engine.errors import DrumbeatError, UsageError

@@ -14,8 +14,8 @@ from typer import Context
 from typer.main import get_group
 
 from campaigns.cli.main import app
-from campaigns.manifest.campaign import campaign_spec
-from campaigns.manifest.options import CampaignOption, options_of
+from campaigns.options.campaign_spec import campaign_spec
+from campaigns.options.listing import CampaignOption, options_of
 from campaigns.planning.change_rules import CHANGEABLE
 from documentation.log_events import log_events_page
 from documentation.markdown import MADE_FROM_CODE, cell

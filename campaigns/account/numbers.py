@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
+from campaigns.actor import note_audit
 from campaigns.describe_database import describe_database
-from campaigns.results.audit_pages import note_audit
-from campaigns.results.status import quota_fields
 from engine.core.pace.token_bucket import check_limit
+from engine.core.quota import QuotaStanding
 from engine.core.tier import SaidTier, Tier, TierDoubt, parse_tier
 from engine.errors import ConfigurationError, NotFound, UsageError
 from engine.sending import number_sync
@@ -138,3 +139,11 @@ async def _unknown(database: Pool | Connection, phone_number_id: str) -> Configu
         where=await describe_database(database),
         remedy="run `drumbeat numbers sync`",
     )
+
+
+def quota_fields(standing: QuotaStanding | None) -> dict[str, Any]:
+    """How much of a number's messaging limit is used, as the fields of commands name it."""
+    if standing is None:
+        return {"quota_limit": None, "quota_used": None, "quota_more_at": None}
+    more_at = None if standing.left else standing.more_at
+    return {"quota_limit": standing.limit, "quota_used": standing.used, "quota_more_at": more_at}

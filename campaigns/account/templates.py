@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
+from campaigns.actor import note_audit
 from campaigns.describe_database import describe_database
-from campaigns.results.audit_pages import note_audit
 from engine.core.campaign_template import stored_parts
 from engine.core.states import CampaignState
 from engine.errors import NotFound, UsageError

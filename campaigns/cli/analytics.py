@@ -10,7 +10,7 @@ import typer
 from campaigns.cli.options import Json
 from campaigns.cli.printing import print_json, print_rows
 from campaigns.cli.task_runner import with_service
-from campaigns.planning.schedule import read_moment
+from campaigns.options.schedule import read_moment
 
 app = typer.Typer(add_completion=False)
 

@@ -5,16 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
+from campaigns.actor import actor
 from campaigns.cli.changes_text import print_refusal
 from campaigns.cli.create import create_and_show
 from campaigns.cli.options import DryRun, Json, Now, Quiet
-from campaigns.life.actor import actor
-from campaigns.manifest.campaign import campaign_spec
-from campaigns.manifest.command import takes_options
-from campaigns.manifest.file import read_manifest
-from campaigns.manifest.values import by_key, in_words_of_keys
+from campaigns.options.campaign_spec import campaign_spec
+from campaigns.options.command import takes_options
+from campaigns.options.manifest_file import read_manifest
+from campaigns.options.spec import NAME, CampaignSpec
+from campaigns.options.values import by_key, in_words_of_keys
 from campaigns.planning.change import ChangeRefused
-from campaigns.planning.spec import NAME, CampaignSpec
 from engine.errors import UsageError
 
 app = typer.Typer(add_completion=False)

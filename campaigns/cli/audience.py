@@ -6,18 +6,18 @@ from typing import Annotated
 
 import typer
 
-from campaigns.audience.copy_rejected import copy_rejected
-from campaigns.audience.inspection import Inspection, inspect_audience
-from campaigns.audience.opening import ReadOptions
-from campaigns.audience.reject_file import default_rejects_path
-from campaigns.audience.row_check import RowRules
+from campaigns.audience.check.copy_rejected import copy_rejected
+from campaigns.audience.check.inspection import Inspection, inspect_audience
+from campaigns.audience.check.reject_file import default_rejects_path
+from campaigns.audience.check.row_check import RowRules
 from campaigns.cli.options import Json, Output, Quiet
 from campaigns.cli.output import opened, writing
 from campaigns.cli.planning_progress import GUESS, planning_shown
 from campaigns.cli.printing import note, print_json
-from campaigns.manifest.audience_options import FORMS, AsMobile, Defaults, FileFormat, Maps, Sheet, pairs
-from campaigns.manifest.common_options import PhoneColumn, Region, rejects_option
-from campaigns.output_file import require_other_file
+from campaigns.options.audience_options import FORMS, AsMobile, Defaults, FileFormat, Maps, Sheet, pairs
+from campaigns.options.common_options import PhoneColumn, Region, rejects_option
+from campaigns.options.sources import ReadOptions
+from campaigns.output.output_file import require_other_file
 from campaigns.pluralise import pluralise
 from engine.core.sanitise import sanitise
 from engine.errors import ConfigurationError

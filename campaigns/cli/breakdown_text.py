@@ -3,7 +3,7 @@
 from typing import Any
 
 from campaigns.duration import duration
-from campaigns.preview.prices import PriceTable
+from campaigns.prices import PriceTable
 from campaigns.results.breakdown import By, Line, percentiles_s
 from engine.core.error_codes import meaning_of
 from engine.core.states import RecipientState

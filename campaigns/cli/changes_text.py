@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from campaigns.cli.printing import print_json, print_rows
+from campaigns.options.spec import AUDIENCE_CONTENT, text_of
 from campaigns.planning.change import ChangeRefused
 from campaigns.planning.change_rules import Change
-from campaigns.planning.spec import AUDIENCE_CONTENT, text_of
 
 
 def print_changes(changes: Sequence[Change]) -> None:

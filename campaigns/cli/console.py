@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from campaigns.actor import actor
 from campaigns.cli.confirmation import confirm
 from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.options import Host, Json, MetricsHost, Port, Yes
@@ -14,7 +15,6 @@ from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.task_runner import ready_database, run_loop, with_database
 from campaigns.console import people
 from campaigns.console.roles import Role
-from campaigns.life.actor import actor
 from engine.errors import ConfigurationError, UsageError
 from engine.process.settings import MetricsAddress, load_settings
 from engine.store.database import open_pool

@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
+from campaigns.actor import actor
 from campaigns.cli.options import CampaignName, Json, Now
 from campaigns.cli.printing import note, print_json
 from campaigns.cli.status_text import how_to_resume, no_worker
 from campaigns.cli.task_runner import with_connection, with_settings
-from campaigns.life.actor import actor
 from campaigns.life.control import CampaignChange, cancel, pause, pause_all
 from campaigns.life.release import Released, approve_checked, resume_checked, start_checked
 from engine.core.states import CampaignState

@@ -13,13 +13,13 @@ from campaigns.cli.printing import print_json
 from campaigns.cli.status_text import audience_sum, how_to_start, quota_warning
 from campaigns.cli.task_runner import ready_database, run_loop, with_database
 from campaigns.command_text import command_text
-from campaigns.manifest.campaign import campaign_spec
-from campaigns.manifest.command import takes_options
-from campaigns.manifest.values import by_key, require_a_file
+from campaigns.options.campaign_spec import campaign_spec
+from campaigns.options.command import takes_options
+from campaigns.options.spec import CampaignSpec
+from campaigns.options.values import by_key, require_a_file
 from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.header_uploads import uploads_with
-from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.template_set import unmatched_text
 from campaigns.pluralise import pluralise
 from campaigns.preview.days import days_needed

@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 import uvloop
 
+from campaigns.campaign import find_campaign
 from campaigns.cli.demo_sandbox import DemoSandbox, demo_sandbox
 from campaigns.cli.options import Seed
 from campaigns.cli.printing import note
 from campaigns.cli.run_progress import view_for, watched
 from campaigns.demo.audience import PARAMS, PHONE_COLUMN, DemoAudience, write_audience
 from campaigns.demo.check import Verdict, judge, statuses_arrived
-from campaigns.life.control import find_campaign
 from engine.process.embedded_postgres import running_url
 from engine.store.database import open_pool
 

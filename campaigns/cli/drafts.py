@@ -5,6 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
+from campaigns.actor import actor
+from campaigns.changing.delete import delete_campaign
+from campaigns.changing.derived import cloned, edit_campaign
 from campaigns.cli.changes_text import print_refusal
 from campaigns.cli.confirmation import confirm
 from campaigns.cli.create import create_and_show, show_created
@@ -13,16 +16,13 @@ from campaigns.cli.options import CampaignName, DryRun, Json, Now, Quiet, Yes
 from campaigns.cli.planning_progress import planning_shown
 from campaigns.cli.printing import print_json
 from campaigns.cli.task_runner import ready_database, run_loop, with_connection
-from campaigns.life.actor import actor
-from campaigns.life.delete import delete_campaign
-from campaigns.manifest.campaign import campaign_spec
-from campaigns.manifest.command import takes_options
-from campaigns.manifest.common_options import NewName
-from campaigns.manifest.derived import cloned, edit_campaign
-from campaigns.manifest.values import by_key
+from campaigns.options.campaign_spec import campaign_spec
+from campaigns.options.command import takes_options
+from campaigns.options.common_options import NewName
+from campaigns.options.stored import stored_options
+from campaigns.options.values import by_key
 from campaigns.planning.change import ChangeRefused
 from campaigns.planning.header_uploads import uploads_with
-from campaigns.planning.stored import stored_options
 from campaigns.pluralise import pluralise
 from engine.process.settings import load_settings
 

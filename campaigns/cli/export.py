@@ -11,8 +11,9 @@ from campaigns.cli.printing import note
 from campaigns.cli.report import planned_id
 from campaigns.cli.task_runner import with_database
 from campaigns.pluralise import pluralise
-from campaigns.results.export import ExportFilter, export_columns, export_values, require_kept
+from campaigns.results.export import export_columns, export_values
 from campaigns.results.export_files import ExportForm, ExportWriter, form_of, writer_of
+from campaigns.stored_recipients import ExportFilter, require_kept
 from engine.core.states import RecipientState
 from engine.store.database import Pool
 

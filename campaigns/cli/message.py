@@ -5,17 +5,17 @@ from typing import Annotated, Any
 
 import typer
 
+from campaigns.changing.send_message import new_name, plan_message, run_message
 from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.options import Json
 from campaigns.cli.printing import note, print_json
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.task_runner import ready_database, run_loop, with_settings
 from campaigns.command_text import command_text
-from campaigns.life.send_message import new_name, plan_message, run_message
-from campaigns.manifest.common_options import Region
-from campaigns.manifest.template_options import HeaderFilename, HeaderLink, HeaderMediaId, header_of
+from campaigns.options.common_options import Region
+from campaigns.options.spec import CampaignSpec
+from campaigns.options.template_options import HeaderFilename, HeaderLink, HeaderMediaId, header_of
 from campaigns.planning.free_form import read_message, with_reply
-from campaigns.planning.spec import CampaignSpec
 from engine.app import POOL_CONNECTIONS
 from engine.core.message_types import Text
 from engine.errors import ConfigurationError, UsageError

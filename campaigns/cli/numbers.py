@@ -15,13 +15,13 @@ from campaigns.account.numbers import (
     sync_numbers,
 )
 from campaigns.account.tier_warnings import tier_warning
+from campaigns.actor import actor
 from campaigns.cli import number_at_service
 from campaigns.cli.options import Json
 from campaigns.cli.printing import note, print_json, print_rows
 from campaigns.cli.status_text import how_to_resume, quota_text
 from campaigns.cli.task_runner import with_database, with_service
 from campaigns.command_text import command_text
-from campaigns.life.actor import actor
 
 app = typer.Typer(
     name="numbers", help="Read, show and limit the numbers.", no_args_is_help=True, add_completion=False

@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
+from campaigns.actor import actor
 from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.printing import print_json
 from campaigns.cli.status_text import order_text
 from campaigns.cli.task_runner import with_connection
-from campaigns.life.actor import actor
 from campaigns.life.order import set_order
-from campaigns.manifest.order_options import Share
-from campaigns.planning.order_options import check_share, read_priority
+from campaigns.options.order import check_share, read_priority
+from campaigns.options.order_flags import Share
 from engine.errors import UsageError
 
 app = typer.Typer(add_completion=False)

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from campaigns.output_file import output_file
+from campaigns.output.output_file import output_file
 from engine.errors import ConfigurationError
 
 

@@ -4,13 +4,13 @@ from typing import Annotated
 
 import typer
 
+from campaigns.actor import actor
 from campaigns.cli.options import Json, Yes
 from campaigns.cli.person_text import person_lines, receipt_lines
 from campaigns.cli.printing import print_json
 from campaigns.cli.task_runner import with_connection
-from campaigns.life.actor import actor
 from campaigns.life.forget import forget_person
-from campaigns.manifest.common_options import Region
+from campaigns.options.common_options import Region
 from campaigns.results.person import read_person, read_spellings
 from engine.errors import UsageError
 

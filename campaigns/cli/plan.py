@@ -15,7 +15,7 @@ from campaigns.cli.task_runner import with_settings
 from campaigns.planning.template_set import unmatched_text
 from campaigns.pluralise import pluralise
 from campaigns.preview.plan import CampaignPlan, Timing, plan_of
-from campaigns.preview.prices import Cost, read_prices
+from campaigns.prices import Cost, read_prices
 from campaigns.template_shares import share_lines
 from engine.core.forecast import NumberShare
 from engine.process.settings import Settings

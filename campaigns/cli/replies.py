@@ -10,9 +10,9 @@ from campaigns.cli.printing import note
 from campaigns.cli.report import planned_id
 from campaigns.cli.task_runner import with_database
 from campaigns.pluralise import pluralise
-from campaigns.results.export import require_kept
 from campaigns.results.export_files import CsvWriter, ExportWriter, JsonLinesWriter
 from campaigns.results.replies import COLUMNS, reply_pages
+from campaigns.stored_recipients import require_kept
 from engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)

@@ -5,18 +5,18 @@ from typing import Annotated
 
 import typer
 
+from campaigns.campaign import find_campaign, require_planned
 from campaigns.cli.breakdown_text import headings, row
 from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.output import opened, writing
 from campaigns.cli.printing import note, print_json, print_rows
 from campaigns.cli.report_text import report_lines
 from campaigns.cli.task_runner import with_database, with_settings
-from campaigns.life.control import find_campaign, require_planned
-from campaigns.preview.prices import PriceTable, read_prices
+from campaigns.prices import PriceTable, read_prices
 from campaigns.results.breakdown import By, Line, breakdown
-from campaigns.results.export import require_kept
 from campaigns.results.report import Report, campaign_report
 from campaigns.results.results import CampaignResults, campaign_results
+from campaigns.stored_recipients import require_kept
 from engine.errors import UsageError
 from engine.process.settings import Settings, load_settings
 from engine.store.database import Pool

@@ -5,7 +5,7 @@ from typing import Any
 
 from campaigns.cli.status_text import audience_sum
 from campaigns.command_text import command_text
-from campaigns.planning.spec import RETRY_OF
+from campaigns.options.spec import RETRY_OF
 from campaigns.pluralise import pluralise
 from campaigns.results.report import NumberReport, ReasonCount, Report
 from campaigns.results.variants import result_lines

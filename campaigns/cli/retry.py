@@ -5,16 +5,16 @@ from typing import Annotated
 
 import typer
 
+from campaigns.changing.derived import retried
+from campaigns.changing.retry import RetryOptions, plan_retry
 from campaigns.cli.create import show_created
 from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.options import CampaignName, DryRun, Json, Quiet
 from campaigns.cli.planning_progress import planning_shown
 from campaigns.cli.task_runner import ready_database, run_loop, with_connection
-from campaigns.manifest.campaign import ExpiresAt, StartAt
-from campaigns.manifest.common_options import rejects_option
-from campaigns.manifest.derived import retried
+from campaigns.options.campaign_spec import ExpiresAt, StartAt
+from campaigns.options.common_options import rejects_option
 from campaigns.planning.header_uploads import uploads_with
-from campaigns.planning.retry import RetryOptions, plan_retry
 from engine.errors import UsageError
 from engine.process.settings import load_settings
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from campaigns.account.tier_warnings import tier_warnings
+from campaigns.campaign import Campaign, find_campaign
 from campaigns.cli.options import CampaignName, DryRun, Json, MetricsHost, Quiet
 from campaigns.cli.printing import note, print_json
 from campaigns.cli.run_progress import view_for, watched
@@ -14,10 +15,9 @@ from campaigns.cli.status_text import quota_warning, status_lines
 from campaigns.cli.task_runner import with_settings
 from campaigns.command_text import command_text
 from campaigns.duration import duration
-from campaigns.life.control import Campaign, find_campaign
 from campaigns.life.run import RunResult, run_campaign
-from campaigns.manifest.common_options import MaxFailed
-from campaigns.planning.schedule import check_max_failed, read_moment
+from campaigns.options.common_options import MaxFailed
+from campaigns.options.schedule import check_max_failed, read_moment
 from campaigns.pluralise import pluralise
 from campaigns.preview.days import days_needed
 from campaigns.results.status import CampaignStatus, campaign_status

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
+from campaigns.actor import actor
 from campaigns.cli.options import CampaignName, Json, Quiet
 from campaigns.cli.printing import note, print_json
 from campaigns.cli.run_progress import view_for, watched
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.task_runner import with_settings
 from campaigns.command_text import command_text
-from campaigns.life.actor import actor
 from campaigns.life.run import run_campaign
 from campaigns.life.settle import Settled, settle_campaign
 from campaigns.pluralise import pluralise

@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
+from campaigns.campaign import Campaign, find_campaign
 from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.printing import print_json, print_rows
 from campaigns.cli.status_text import status_lines
 from campaigns.cli.task_runner import with_connection, with_database
-from campaigns.life.control import Campaign, find_campaign, list_campaigns
+from campaigns.life.control import list_campaigns
 from campaigns.results.campaign_pages import whys_of
 from campaigns.results.status import CampaignStatus, campaign_status, measured_per_s
 from campaigns.results.why import Why, reason_in_words

@@ -8,25 +8,25 @@ from typing import Annotated
 
 import typer
 
-from campaigns.audience.phone_text import phone_text
+from campaigns.actor import actor
+from campaigns.audience.suppression_list import import_suppressions
 from campaigns.cli import suppress_words
 from campaigns.cli.options import Json
 from campaigns.cli.planning_progress import planning_shown
 from campaigns.cli.printing import print_json
 from campaigns.cli.task_runner import with_connection
-from campaigns.life.actor import actor
-from campaigns.manifest.common_options import PhoneColumn, Region, rejects_option
-from campaigns.pluralise import pluralise
-from campaigns.suppression import (
+from campaigns.options.common_options import PhoneColumn, Region, rejects_option
+from campaigns.phones.phone_text import phone_text
+from campaigns.phones.suppression import (
     ADDED_BY_HAND,
     EXPORT_HEADER,
     SuppressionCounts,
     add_suppressions,
     export_cells,
-    import_suppressions,
     list_suppressions,
     remove_suppressions,
 )
+from campaigns.pluralise import pluralise
 from engine.errors import Incomplete
 from engine.store.database import Connection
 

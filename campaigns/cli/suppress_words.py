@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from campaigns.audience.spreadsheet import safe_cell
 from campaigns.cli.options import Json
 from campaigns.cli.printing import print_json
 from campaigns.cli.task_runner import with_connection
-from campaigns.opt_out_words import add_words, list_words, remove_words
+from campaigns.output.spreadsheet import safe_cell
+from campaigns.phones.opt_out_words import add_words, list_words, remove_words
 from campaigns.pluralise import pluralise
 
 app = typer.Typer(

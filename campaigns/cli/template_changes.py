@@ -8,11 +8,11 @@ import typer
 
 from campaigns.account.template_file import read_template_file
 from campaigns.account.templates import create_template, delete_template
+from campaigns.actor import actor
 from campaigns.cli.confirmation import confirm
 from campaigns.cli.options import Json, Yes
 from campaigns.cli.printing import print_json
 from campaigns.cli.task_runner import with_service
-from campaigns.life.actor import actor
 
 app = typer.Typer()
 

@@ -4,13 +4,13 @@ from typing import Annotated, Any
 
 import typer
 
+from campaigns.changing.send_message import SentToOne, run_message
 from campaigns.cli.database_errors import database_blamed
 from campaigns.cli.options import CampaignName, Json
 from campaigns.cli.preview import Row
 from campaigns.cli.printing import note, print_json, print_rows
 from campaigns.cli.signals import stop_on_signals
 from campaigns.cli.task_runner import ready_database, run_loop, with_database, with_settings
-from campaigns.life.send_message import SentToOne, run_message
 from campaigns.planning.header_uploads import uploads_with
 from campaigns.preview.recipient import Choice, ChosenRecipient, choose_recipient
 from campaigns.preview.test_send import own_phones, plan_tests

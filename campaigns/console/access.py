@@ -16,12 +16,12 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from campaigns.actor import actor
 from campaigns.console.people import any_user, digest, find_token, find_user, open_session
 from campaigns.console.problems import Refused
 from campaigns.console.request_limits import TOKEN_FAILURES, Buckets, network_of
 from campaigns.console.roles import Role, permits
 from campaigns.console.settings import ConsoleSettings
-from campaigns.life.actor import actor
 from engine.store.database import Pool
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from campaigns.audience.corrections import Corrections
 from campaigns.console.uploads import Upload
+from campaigns.options.sources import Corrections
 from engine.errors import UsageError
 
 CHOICES_FILE = "choices.json"

@@ -18,7 +18,7 @@ from aiohttp import BodyPartReader
 from campaigns.console.choices import read_choices
 from campaigns.console.problems import Refused
 from campaigns.console.uploads import KEPT_S, Upload, write_part
-from campaigns.planning.spec import CampaignSpec
+from campaigns.options.spec import CampaignSpec
 from engine.core.media_limits import BYTES_MAX
 from engine.sending.header_file_uploads import sha256_of
 from engine.store.database import Pool

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 
-from campaigns.audience.glimpse import glimpse, guess_phone_column
+from campaigns.audience.check.glimpse import glimpse, guess_phone_column
+from campaigns.audience.suppression_list import import_suppressions
 from campaigns.console.uploads import Upload
-from campaigns.planning.plan import ProgressCallback, no_progress
-from campaigns.suppression import SuppressionCounts, import_suppressions
+from campaigns.phones.suppression import SuppressionCounts
+from campaigns.progress import ProgressCallback, no_progress
 from engine.errors import UsageError
 from engine.store.database import Pool
 

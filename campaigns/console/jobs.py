@@ -15,7 +15,7 @@ from typing import Any
 import structlog
 
 from campaigns.console.problems import Problem, problem_of
-from campaigns.planning.plan import PlanProgress, ProgressCallback
+from campaigns.progress import PlanProgress, ProgressCallback
 
 AT_ONCE = 2  # a plan of ten million rows uses two cores of the database
 ENDED_KEPT_MAX = 100  # a reply may list 200 rejected rows

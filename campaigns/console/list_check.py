@@ -19,14 +19,14 @@ from typing import Any
 import orjson
 
 import campaigns
-from campaigns.audience.bad_rows import BadRow
-from campaigns.audience.inspection_process import InspectionRequest
-from campaigns.audience.opening import ReadOptions
-from campaigns.audience.row_check import RowRules
+from campaigns.audience.check.bad_rows import BadRow
+from campaigns.audience.check.inspection_process import InspectionRequest
+from campaigns.audience.check.row_check import RowRules
 from campaigns.console.uploads import Upload
+from campaigns.options.sources import ReadOptions
 
 FOUND_FILE = "rows.json"
-PROCESS = "campaigns.audience.inspection_process"
+PROCESS = "campaigns.audience.check.inspection_process"
 AT_A_TIME = 2  # each takes a core; the others wait
 ANSWER_BYTES_MAX = 64 << 20  # a thousand bad rows, in one line
 ENDED = {

@@ -7,14 +7,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from campaigns.audience.columns import MissingColumn, column_index
-from campaigns.audience.opening import ReadOptions
-from campaigns.audience.row_check import RowRules, is_literal
+from campaigns.audience.check.columns import MissingColumn, column_index
+from campaigns.audience.check.row_check import RowRules
 from campaigns.console.api.create_request import request_of
 from campaigns.console.api.upload_planning import spec_of
 from campaigns.console.choices import read_choices, read_corrections
 from campaigns.console.context import Console
 from campaigns.console.uploads import Upload
+from campaigns.options.param_texts import is_literal
+from campaigns.options.sources import ReadOptions
 from campaigns.planning.row_rules import row_rules
 from engine.errors import DrumbeatError
 

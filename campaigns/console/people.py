@@ -13,8 +13,8 @@ from datetime import datetime
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from campaigns.actor import note_audit
 from campaigns.console.roles import Role
-from campaigns.results.audit_pages import note_audit
 from engine.errors import NotFound, UsageError
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries

@@ -10,8 +10,8 @@ from aiohttp import web
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from campaigns.life.start_time import StartsAtOnce
 from campaigns.planning.change import NameTaken
+from campaigns.planning.start_time import StartsAtOnce
 from engine.api.service_error import ServiceError
 from engine.core.states import IllegalTransition
 from engine.errors import (

@@ -19,7 +19,7 @@ from typing import Generic, TypeVar
 import structlog
 from aiohttp import web
 
-from campaigns.preview.prices import PriceTable, read_prices
+from campaigns.prices import PriceTable, read_prices
 from campaigns.results.report import CampaignReasons, campaign_reasons
 from campaigns.results.results import CampaignResults, campaign_results
 from engine.errors import ConfigurationError

@@ -21,8 +21,8 @@ from typing import Any
 import orjson
 from aiohttp import BodyPartReader
 
-from campaigns.audience.formats import recognise
-from campaigns.audience.glimpse import glimpse
+from campaigns.audience.check.glimpse import glimpse
+from campaigns.audience.open.formats import recognise
 from campaigns.console.problems import Refused
 from campaigns.console.settings import ConsoleSettings
 from engine.errors import DrumbeatError

@@ -14,18 +14,11 @@ from functools import partial
 
 import asyncpg
 
-from campaigns.life.control import (
-    Campaign,
-    CampaignChange,
-    Seen,
-    find_campaign,
-    is_future,
-    lock_campaign,
-    require_planned,
-)
+from campaigns.actor import note_audit
+from campaigns.campaign import Campaign, find_campaign, require_planned
+from campaigns.life.control import CampaignChange, Seen, is_future, lock_campaign
 from campaigns.life.release import Released, resume_checked, start_checked
-from campaigns.life.start_time import require_now
-from campaigns.results.audit_pages import note_audit
+from campaigns.planning.start_time import require_now
 from engine.core.states import CampaignEvent, CampaignState, ReasonCode, allows
 from engine.process.settings import Settings
 from engine.store.campaign_states import set_reason

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from datetime import datetime
-from difflib import get_close_matches
 from typing import TypeAlias
 
-import asyncpg
-
+from campaigns.campaign import Campaign, _campaign, find_campaign, require_planned
 from campaigns.command_text import command_text
-from campaigns.describe_database import describe_database
-from campaigns.life.start_time import require_now
 from campaigns.life.stopped_numbers import StoppedNumber, require_sending_number, stopped_numbers
-from campaigns.results.status import NOBODY_SENDS, present_reason, stored_code
+from campaigns.planning.start_time import require_now
+from campaigns.results.status import NOBODY_SENDS, present_reason
 from engine.core.states import CampaignEvent, CampaignState, IllegalTransition, ReasonCode, allows
-from engine.errors import ConfigurationError, NotFound, TryLater, UsageError
+from engine.errors import ConfigurationError, TryLater, UsageError
 from engine.process.identity import this_process
 from engine.store.abandoned_numbers import recover_abandoned_numbers
 from engine.store.campaign_states import apply_event, apply_if_allowed
@@ -30,37 +26,6 @@ from engine.store.sending_processes import live_workers
 LISTED_MAX = 1_000
 PAUSED_BY_HAND = "paused by hand"
 CANCELLED_BY_HAND = "cancelled by hand"
-
-
-@dataclass(frozen=True, slots=True)
-class Campaign:
-    """A campaign as stored. `planned_at` None: its planning still runs or was interrupted. `test_of`: the
-    campaign that this one of `campaign test-send` tests. `retry_of`: the one whose failed people it sends to.
-    """
-
-    campaign_id: int
-    name: str
-    external_id: str | None
-    state: CampaignState
-    reason: str
-    reason_code: ReasonCode | None
-    template: str
-    language: str
-    phone_number_ids: list[str]
-    on_unknown: str
-    start_at: datetime | None
-    expires_at: datetime | None
-    max_failed: str | None
-    audience_rows: int
-    rejected: int
-    duplicates: int
-    recipients: int
-    created_at: datetime
-    planned_at: datetime | None
-    started_at: datetime | None
-    finished_at: datetime | None
-    test_of: str | None
-    retry_of: str | None
 
 
 Check: TypeAlias = Callable[[Campaign], Awaitable[None]]
@@ -91,24 +56,6 @@ class CampaignChange:
     stays_paused: str = ""
 
 
-async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
-    """The campaign with this name, else with this external id; `external:KEY` is the external id KEY.
-
-    NotFound names the database and similar names. Whoever changes the campaign goes on with its id: a name is
-    looked up once, because it may mean another campaign a moment later.
-    """
-    row = await database.fetchrow(queries("campaign_control")["find"], name, None)
-    if row is not None:
-        return _campaign(row)
-    names = [row["name"] for row in await database.fetch(queries("campaign_control")["names_like"])]
-    near = get_close_matches(name, names, 3)
-    raise NotFound(
-        f'there is no campaign "{name}"',
-        where=await describe_database(database),
-        remedy=f"did you mean {' or '.join(near)}?" if near else "`drumbeat campaign list` shows all",
-    )
-
-
 async def read_campaign(database: Pool | Connection, found: Campaign) -> Campaign:
     """The campaign as it is now. TryLater if it was deleted or planned anew since it was `found`."""
     row = await database.fetchrow(queries("campaign_control")["find"], None, found.campaign_id)
@@ -120,12 +67,6 @@ async def read_campaign(database: Pool | Connection, found: Campaign) -> Campaig
     return _campaign(row)
 
 
-async def retries_of(database: Pool | Connection, campaign: Campaign) -> list[str]:
-    """The names of the campaigns that send once more to those whom it did not reach, the first one first."""
-    rows = await database.fetch(queries("campaign_control")["retries"], campaign.campaign_id)
-    return [row["name"] for row in rows]
-
-
 async def list_campaigns(connection: Connection, *, tests: bool = False) -> list[Campaign]:
     """The newest campaigns first. `tests`: with those of `campaign test-send`."""
     rows = await connection.fetch(queries("campaign_control")["list"], LISTED_MAX, tests)
@@ -135,12 +76,6 @@ async def list_campaigns(connection: Connection, *, tests: bool = False) -> list
     unknown = {row["campaign_id"]: (row["unknown"], row["pruned"]) for row in found}
     owned = await _owned_numbers(connection)
     return [_present(campaign, *unknown.get(campaign.campaign_id, (0, 0)), owned) for campaign in listed]
-
-
-def _campaign(row: asyncpg.Record) -> Campaign:
-    return Campaign(
-        **{**dict(row), "state": CampaignState(row["state"]), "reason_code": stored_code(row["reason_code"])}
-    )
 
 
 async def _owned_numbers(connection: Connection) -> set[str]:
@@ -384,12 +319,3 @@ async def lock_campaign(connection: Connection, found: Campaign) -> Campaign:
 async def _audit(connection: Connection, campaign_id: int, action: str, actor: str) -> None:
     if actor:
         await connection.execute(queries("campaigns")["audit"], actor, action, campaign_id, {})
-
-
-def require_planned(campaign: Campaign) -> None:
-    """TryLater if the recipients of the campaign are not all stored yet."""
-    if campaign.planned_at is None:
-        raise TryLater(
-            f'the campaign "{campaign.name}" is not fully planned: its create still runs or was interrupted',
-            remedy="wait for it, or repeat the same `campaign create`",
-        )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from campaigns.life.control import find_campaign
+from campaigns.campaign import find_campaign
 from engine.core.order import Priority
 from engine.core.states import CampaignState
 from engine.errors import UsageError

@@ -10,7 +10,7 @@ from datetime import datetime
 
 import asyncpg
 
-from campaigns.life.actor import actor
+from campaigns.actor import actor
 from engine.core.states import CampaignState
 from engine.errors import TryLater
 from engine.store.database import Connection, Pool

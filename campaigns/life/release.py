@@ -5,17 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from campaigns.account.tier_warnings import tier_warnings
-from campaigns.life.control import (
-    Campaign,
-    CampaignChange,
-    Seen,
-    approve,
-    find_campaign,
-    is_future,
-    resume,
-    resume_all,
-    start,
-)
+from campaigns.campaign import Campaign, find_campaign
+from campaigns.life.control import CampaignChange, Seen, approve, is_future, resume, resume_all, start
 from campaigns.life.template_check import checking
 from campaigns.life.token_check import check_token, waits_for_token
 from engine.core.states import CampaignState, ReasonCode

@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 
 import structlog
 
+from campaigns.campaign import Campaign, find_campaign
 from campaigns.command_text import command_text
-from campaigns.life.control import Campaign, find_campaign, is_future, skip_remaining, start
+from campaigns.life.control import is_future, skip_remaining, start
 from campaigns.life.settling import until_settled
 from campaigns.life.template_check import TemplateCheck, TemplateStopped
 from campaigns.life.time_limit import time_limit

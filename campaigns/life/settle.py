@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from campaigns.life.control import Campaign, find_campaign
+from campaigns.campaign import Campaign, find_campaign
 from campaigns.results.status import CampaignStatus
 from engine.core.guard import OPTED_OUT
 from engine.core.states import CampaignState

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
 
-from campaigns.life.control import Campaign
+from campaigns.campaign import Campaign
 from engine.core.campaign_template import CampaignTemplate, frozen_templates
 from engine.core.template_changes import Definitions, misfit_text, template_changes
 from engine.core.template_status import stopped_templates

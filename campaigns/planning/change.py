@@ -5,18 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaigns.describe_database import describe_database
-from campaigns.life.start_time import StartsAtOnce
+from campaigns.options.schedule import RECIPIENT, Schedule
+from campaigns.options.spec import GIVEN, NAME, NOTED, CampaignSpec, Identity
 from campaigns.planning.change_rules import Change, Effect, decide_changes, effect_of
 from campaigns.planning.removal import remove_planned
-from campaigns.planning.schedule import RECIPIENT, Schedule
-from campaigns.planning.spec import NAME, NOTED, CampaignSpec, Identity
+from campaigns.planning.start_time import StartsAtOnce
 from engine.core.states import CampaignState
 from engine.errors import ConfigurationError, TryLater
 from engine.store.database import Connection
 from engine.store.queries import queries
 
 START_AT = "--start-at"
-GIVEN = "given"  # key of what is noted: the options as they were given
 
 
 class ChangeRefused(ConfigurationError):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from campaigns.planning.spec import NAME, Difference
+from campaigns.options.spec import NAME, Difference
 from engine.core.states import CampaignState, with_indefinite_article
 
 _UNSENT = frozenset({CampaignState.DRAFT, CampaignState.SCHEDULED})

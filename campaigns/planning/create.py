@@ -9,9 +9,11 @@ from dataclasses import replace
 
 import asyncpg
 
-from campaigns.audience.corrections import sha256_of
-from campaigns.audience.opening import OpenAudience
+from campaigns.audience.check.corrections import sha256_of
+from campaigns.audience.open.opening import OpenAudience
 from campaigns.describe_database import describe_database
+from campaigns.options.schedule import require_future_end
+from campaigns.options.spec import AUDIENCE_CONTENT, CampaignSpec, Identity, identify
 from campaigns.planning.change import (
     Asked,
     Replaced,
@@ -25,17 +27,10 @@ from campaigns.planning.created import CreatedCampaign, existing_campaign, known
 from campaigns.planning.disk_limit import stop_when_disk_is_short
 from campaigns.planning.exclusion import open_exclusions
 from campaigns.planning.header_files import header_content
-from campaigns.planning.plan import STATEMENT_TIMEOUT_S, ProgressCallback, no_progress
 from campaigns.planning.planning import Planning, limits_per_s_of
 from campaigns.planning.removal import lock_names, remove_leftovers
-from campaigns.planning.schedule import require_future_end
 from campaigns.planning.source import open_source
-from campaigns.planning.spec import (
-    AUDIENCE_CONTENT,
-    CampaignSpec,
-    Identity,
-    identify,
-)
+from campaigns.progress import STATEMENT_TIMEOUT_S, ProgressCallback, no_progress
 from engine.core.states import CampaignState
 from engine.process.disk_space import Disk
 from engine.sending.header_file_uploads import OpenUploads, no_uploads

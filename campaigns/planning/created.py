@@ -10,7 +10,7 @@ from typing import Any
 
 import asyncpg
 
-from campaigns.audience.encoding import Encoding
+from campaigns.audience.open.encoding import Encoding
 from campaigns.planning.change import (
     KnownCampaign,
 )

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from campaigns.planning.guards import Guards
+from campaigns.options.guards import Guards
+from campaigns.phones.zones import RecipientZones
 from campaigns.planning.range_cut import RangeCut
 from campaigns.planning.range_size import RangePlan
-from campaigns.planning.recipient_zones import RecipientZones
 from campaigns.planning.zoned_cut import ZonedCut
 from engine.core.sending_hours import SendingHours
 

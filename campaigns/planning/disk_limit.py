@@ -3,7 +3,7 @@
 from contextlib import suppress
 from dataclasses import replace
 
-from campaigns.planning.plan import PlanProgress, ProgressCallback
+from campaigns.progress import PlanProgress, ProgressCallback
 from engine.clock import SECOND_NS
 from engine.errors import TryLater
 from engine.process.disk_space import Disk, DiskSpaceProbe

@@ -6,11 +6,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from campaigns.audience.columns import MissingColumn
-from campaigns.audience.opening import OpenAudience, open_table
-from campaigns.audience.row_check import RowCheck, RowRules, row_check
-from campaigns.life.control import find_campaign, require_planned
-from campaigns.results.export import require_kept
+from campaigns.audience.check.columns import MissingColumn
+from campaigns.audience.check.row_check import RowCheck, RowRules, row_check
+from campaigns.audience.open.opening import OpenAudience, open_table
+from campaigns.campaign import find_campaign, require_planned
+from campaigns.stored_recipients import require_kept
 from engine.core.phone_aliases import canonical_phone
 from engine.errors import ConfigurationError
 from engine.store.copying import copy_text

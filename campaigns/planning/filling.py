@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from campaigns.audience.header_media import HeaderMedia, is_link
-from campaigns.audience.row_check import RowRules, is_literal
+from campaigns.audience.check.header_media import HeaderMedia
+from campaigns.audience.check.row_check import RowRules
+from campaigns.options.param_texts import is_link, is_literal
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.header_files import require_header_file
 from campaigns.planning.params import read_params
-from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.template import check_same_placeholders
 from campaigns.planning.template_set import rules_for
 from engine.core.campaign_template import CampaignTemplate

@@ -15,10 +15,10 @@ from datetime import date
 from typing import NamedTuple
 
 from campaigns.planning.cutting import Cutting
-from campaigns.planning.plan import STATEMENT_TIMEOUT_S, PlanProgress, ProgressCallback
 from campaigns.planning.range_cut import COLUMNS, RangeCut
 from campaigns.planning.staging import Chunk, Staged
 from campaigns.planning.zoned_cut import ZonedCut
+from campaigns.progress import STATEMENT_TIMEOUT_S, PlanProgress, ProgressCallback
 from engine.store.copying import copy_text
 from engine.store.database import Connection, close, connect
 from engine.store.queries import queries

@@ -5,10 +5,11 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
-from campaigns.audience.header_media import file_problem, is_link
-from campaigns.audience.reject_file import REASONS
-from campaigns.planning.plan import PlanProgress, ProgressCallback
-from campaigns.planning.spec import CampaignSpec
+from campaigns.audience.check.header_media import file_problem
+from campaigns.options.param_texts import is_link
+from campaigns.options.spec import CampaignSpec
+from campaigns.progress import PlanProgress, ProgressCallback
+from campaigns.reject import REASONS
 from engine.core.header_file import HEAD_BYTES, mime_type
 from engine.errors import ConfigurationError, UsageError
 from engine.sending.header_file_uploads import FileUploads, OpenUploads, sha256_of

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from campaigns.audience.columns import has_column
-from campaigns.audience.row_check import is_literal
+from campaigns.audience.check.columns import has_column
+from campaigns.options.param_texts import is_literal
 from campaigns.pluralise import pluralise
 from engine.core.campaign_template import CampaignTemplate
 from engine.core.placeholder import MEDIA, Placeholder

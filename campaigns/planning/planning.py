@@ -10,40 +10,34 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from campaigns.audience.opening import OpenAudience
-from campaigns.audience.parallel_check import staged_batches
-from campaigns.audience.reader import AudienceTable
-from campaigns.audience.reject_file import RejectFile, default_rejects_path, require_no_reject_list
-from campaigns.audience.row_check import RowRules
-from campaigns.audience.staged_batch import CheckSpec
+from campaigns.audience.check.parallel_check import staged_batches
+from campaigns.audience.check.reject_file import RejectFile, default_rejects_path, require_no_reject_list
+from campaigns.audience.check.row_check import RowRules
+from campaigns.audience.check.staged_batch import CheckSpec
+from campaigns.audience.open.opening import OpenAudience
+from campaigns.audience.open.reader import AudienceTable
 from campaigns.describe_database import describe_database
-from campaigns.planning.change import (
-    GIVEN,
-    Replaced,
-)
+from campaigns.options.guards import Guards
+from campaigns.options.schedule import require_future_end
+from campaigns.options.spec import GIVEN, NOTED, UNMATCHED, CampaignSpec, Identity
+from campaigns.options.stored_variables import VARIABLES
+from campaigns.planning.change import Replaced
 from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.cutting import cutting_of
 from campaigns.planning.exclusion import Exclusion, stage_exclusions
 from campaigns.planning.filling import fill
 from campaigns.planning.freeze import freeze
-from campaigns.planning.guards import Guards
 from campaigns.planning.header_files import header_files, require_few_files, upload_files
-from campaigns.planning.plan import PlanCounts, ProgressCallback
+from campaigns.planning.plan import PlanCounts
 from campaigns.planning.range_size import RangePlan, plan_ranges, range_size
 from campaigns.planning.recent import recent_campaigns
 from campaigns.planning.removal import remove_leftovers
 from campaigns.planning.retry_links import link_retry
-from campaigns.planning.schedule import require_future_end
-from campaigns.planning.spec import (
-    NOTED,
-    UNMATCHED,
-    CampaignSpec,
-    Identity,
-)
+from campaigns.planning.spec_rules import file_rules
 from campaigns.planning.staging import Staged, find_duplicates, stage
 from campaigns.planning.template_set import check_languages, load_templates, with_recipients
 from campaigns.pluralise import pluralise
-from campaigns.stored_variables import VARIABLES
+from campaigns.progress import ProgressCallback
 from campaigns.template_shares import shares_in
 from engine.core.campaign_template import CampaignTemplate, freeze_templates
 from engine.errors import ConfigurationError, TryLater
@@ -136,7 +130,7 @@ class Planning:
                 self.connection, batches, rejects, table.total_bytes, self.progress, has_choice=has_choice
             )
         source.require_unchanged()
-        await stage_exclusions(self.connection, self.exclusions, self.spec.file_rules)
+        await stage_exclusions(self.connection, self.exclusions, file_rules(self.spec))
         await find_duplicates(
             self.connection,
             staged,

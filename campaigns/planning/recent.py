@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from campaigns.audience.campaign_source import CampaignResult
-from campaigns.planning.spec import CampaignSpec
+from campaigns.options.sources import CampaignResult
+from campaigns.options.spec import CampaignSpec
 from engine.store.database import Connection
 from engine.store.queries import queries
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from campaigns.audience.row_check import RowRules
+from campaigns.audience.check.row_check import RowRules
 from campaigns.describe_database import describe_database
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.filling import fill
-from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.template_set import load_templates
 from engine.store.database import Connection
 

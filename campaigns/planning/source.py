@@ -4,12 +4,13 @@ import asyncio
 from contextlib import ExitStack
 from pathlib import Path
 
-from campaigns.audience.campaign_source import CampaignResult, spool_campaign
-from campaigns.audience.opening import OpenAudience, open_table
-from campaigns.audience.spool import Spool
-from campaigns.audience.sql_source import SqlQuery, spool_query
-from campaigns.planning.plan import STATEMENT_TIMEOUT_S
-from campaigns.planning.spec import CampaignSpec
+from campaigns.audience.open.campaign_source import spool_campaign
+from campaigns.audience.open.opening import OpenAudience, open_table
+from campaigns.audience.open.spool import Spool
+from campaigns.audience.open.sql_source import spool_query
+from campaigns.options.sources import CampaignResult, SqlQuery
+from campaigns.options.spec import CampaignSpec
+from campaigns.progress import STATEMENT_TIMEOUT_S
 from engine.store.database import close, connect
 
 

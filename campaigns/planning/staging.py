@@ -10,12 +10,13 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 
-from campaigns.audience.phone_text import phone_text
-from campaigns.audience.reject_file import Reject, RejectFile
-from campaigns.audience.staged_batch import StagedBatch
-from campaigns.audience.template_choice import add_bounded
-from campaigns.planning.plan import PlanProgress, ProgressCallback
+from campaigns.audience.check.reject_file import RejectFile
+from campaigns.audience.check.staged_batch import StagedBatch
+from campaigns.audience.check.template_choice import add_bounded
+from campaigns.phones.phone_text import phone_text
 from campaigns.planning.range_size import RANGE_SIZE
+from campaigns.progress import PlanProgress, ProgressCallback
+from campaigns.reject import Reject
 from engine.store.copying import copy_text
 from engine.store.database import Connection
 from engine.store.queries import queries

@@ -3,15 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from campaigns.audience.row_check import RowRules
-from campaigns.audience.template_choice import TemplateChoice
-from campaigns.planning.spec import CampaignSpec
+from campaigns.audience.check.row_check import RowRules
+from campaigns.audience.check.template_choice import TemplateChoice
+from campaigns.options.spec import CampaignSpec
+from campaigns.options.variants import Variant
+from campaigns.planning.spec_rules import spec_rules
 from campaigns.planning.template import (
     check_header,
     load_template,
     other_languages,
 )
-from campaigns.planning.variants import Variant
 from campaigns.pluralise import pluralise
 from engine.core.campaign_template import CampaignTemplate
 from engine.errors import ConfigurationError
@@ -56,11 +57,13 @@ async def _languages(
 def rules_for(spec: CampaignSpec, templates: Sequence[CampaignTemplate]) -> RowRules:
     """The rules of `spec`, with the choice between the templates if there is one."""
     if spec.language_column is None and not spec.variants:
-        return spec.rules
+        return spec_rules(spec)
     languages = tuple(dict.fromkeys(template.language for template in templates))
     weights = tuple(variant.weight for variant in spec.variants) or (1,)
     experiment = spec.name if spec.experiment is None else spec.experiment
-    return replace(spec.rules, choice=TemplateChoice(languages, spec.language_column, experiment, weights))
+    return replace(
+        spec_rules(spec), choice=TemplateChoice(languages, spec.language_column, experiment, weights)
+    )
 
 
 def with_recipients(

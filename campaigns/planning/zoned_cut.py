@@ -5,8 +5,8 @@ So a range waits as a whole while its zones forbid sending. The rows of a zone k
 
 from collections.abc import Callable, Sequence
 
+from campaigns.phones.zones import RecipientZones
 from campaigns.planning.range_cut import without_lines
-from campaigns.planning.recipient_zones import RecipientZones
 from engine.core.recipient_reasons import WORDS, RecipientReason
 
 # The skip reason of a recipient whose zones share no hour, or are not known.

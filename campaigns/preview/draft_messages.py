@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from campaigns.audience.opening import ReadOptions, open_table
-from campaigns.audience.reader import RowBatch
-from campaigns.audience.row_check import row_check
+from campaigns.audience.check.row_check import row_check
+from campaigns.audience.open.opening import open_table
+from campaigns.audience.open.reader import RowBatch
 from campaigns.describe_database import describe_database
+from campaigns.options.sources import ReadOptions
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.filling import fill
-from campaigns.planning.spec import CampaignSpec
 from campaigns.planning.template_set import load_templates
 from campaigns.preview.recipient import values_for
 from engine.core.campaign_template import CampaignTemplate

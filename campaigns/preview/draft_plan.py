@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from campaigns.options.guards import Guards
+from campaigns.options.spec import CampaignSpec
+from campaigns.phones.zones import RecipientZones
 from campaigns.planning.created import CreatedCampaign
-from campaigns.planning.guards import Guards
-from campaigns.planning.recipient_zones import RecipientZones
-from campaigns.planning.spec import CampaignSpec
 from campaigns.preview.plan import CampaignPlan, PlanFacts, plan_from
-from campaigns.preview.prices import PriceTable
+from campaigns.prices import PriceTable
 from engine.core.quota import QuotaScope
 from engine.store.database import Pool
 

@@ -7,13 +7,13 @@ from types import MappingProxyType
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from campaigns.life.control import find_campaign, require_planned
-from campaigns.planning.spec import NOTED, UNMATCHED
-from campaigns.preview.countries import PREFIX_DIGITS, by_country
+from campaigns.campaign import find_campaign, require_planned
+from campaigns.options.spec import NOTED, UNMATCHED
+from campaigns.phones.countries import PREFIX_DIGITS, by_country
 from campaigns.preview.days import days_of, number_limits
-from campaigns.preview.prices import Cost, PriceTable, cost_of, sum_of
 from campaigns.preview.recipient import SCAN_TIMEOUT_S
-from campaigns.results.export import require_kept
+from campaigns.prices import Cost, PriceTable, cost_of, sum_of
+from campaigns.stored_recipients import require_kept
 from campaigns.template_shares import TemplateShare, shares_in, shares_json, template_text
 from engine.core.forecast import NumberShare, first_send, last_send, sending_s, shares
 from engine.core.quota import COUNTED_S, GATHER_S, QuotaScope

@@ -5,12 +5,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from campaigns.audience.phone import Normaliser
-from campaigns.audience.reject_file import REASONS
+from campaigns.campaign import find_campaign, require_planned
 from campaigns.describe_database import describe_database
-from campaigns.life.control import find_campaign, require_planned
-from campaigns.results.export import require_kept
+from campaigns.phones.normaliser import Normaliser, read_phone
 from campaigns.results.person import find_recipients
+from campaigns.stored_recipients import require_kept
 from engine.core.campaign_template import CampaignTemplate, frozen_templates, value_order
 from engine.core.phone_aliases import phone_aliases
 from engine.core.rendering import RenderedMessage, render_message
@@ -140,14 +139,6 @@ def _readings(text: str, region: str | None) -> Iterator[int]:
     if text.isdecimal() and isinstance(stored := Normaliser().normalise(f"+{text}"), int):
         yield stored
     yield read_phone(text, region)
-
-
-def read_phone(text: str, region: str | None) -> int:
-    """The digits of a phone; UsageError if it cannot be read."""
-    phone = Normaliser(region).normalise(text)
-    if isinstance(phone, str):
-        raise UsageError(f"the phone {text!r} cannot be read: {REASONS[phone]}")
-    return phone
 
 
 def _nobody(name: str, choice: Choice) -> str:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from campaigns.changing.send_message import plan_message
 from campaigns.life.control import start
-from campaigns.life.send_message import plan_message
-from campaigns.planning.spec import CampaignSpec
-from campaigns.preview.recipient import ChosenRecipient, read_phone
+from campaigns.options.spec import CampaignSpec
+from campaigns.phones.normaliser import read_phone
+from campaigns.preview.recipient import ChosenRecipient
 from engine.core.placeholder import MEDIA
 from engine.errors import UsageError
 from engine.process.disk_space import Disk

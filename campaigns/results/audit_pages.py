@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from engine.store.database import Connection, Pool
+from engine.store.database import Pool
 from engine.store.queries import queries
 
 PAGE_MAX = 100
@@ -41,14 +41,6 @@ async def audit_page(pool: Pool, *, before: int | None = None, limit: int = PAGE
         for row in rows
     ]
     return AuditPage(entries, entries[-1].audit_id if len(entries) == limit else None)
-
-
-async def note_audit(
-    database: Pool | Connection, actor: str, action: str, campaign_id: int | None = None, **detail: Any
-) -> None:
-    """Note an action. An empty `actor`: nobody asked for an audit."""
-    if actor:
-        await database.execute(queries("campaigns")["audit"], actor, action, campaign_id, detail)
 
 
 async def campaign_audits(pool: Pool, campaign_id: int) -> list[AuditEntry]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import asyncpg
 
-from campaigns.preview.countries import country_of
-from campaigns.preview.prices import Cost, PriceTable, cost_of, sum_of
+from campaigns.phones.countries import country_of
+from campaigns.prices import Cost, PriceTable, cost_of, sum_of
 from campaigns.template_shares import TemplateShare, shares_in
 from engine.core.durations import percentile_s
 from engine.core.error_codes import meaning_of

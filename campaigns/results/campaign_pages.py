@@ -7,15 +7,9 @@ from typing import Protocol
 
 import asyncpg
 
+from campaigns.campaign import stored_code
 from campaigns.results.funnel import funnel
-from campaigns.results.status import (
-    BY_HAND,
-    NOBODY_SENDS,
-    number_progress,
-    present_reason,
-    read_stoppers,
-    stored_code,
-)
+from campaigns.results.status import BY_HAND, NOBODY_SENDS, number_progress, present_reason, read_stoppers
 from campaigns.results.why import Why, explain
 from engine.core.states import CampaignState, ReasonCode, RecipientState
 from engine.store.database import Connection, Pool

@@ -3,57 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import asyncpg
 
-from campaigns.audience.phone_text import is_phone, phone_text
-from campaigns.audience.row_check import is_literal
-from campaigns.audience.spreadsheet import EXPORT_COLUMNS, safe_cell, variable_column
-from campaigns.command_text import command_text
-from campaigns.describe_database import describe_database
-from campaigns.preview.countries import country_of
-from campaigns.stored_variables import shown_variables, variables_of
+from campaigns.options.param_texts import is_literal
+from campaigns.options.stored_variables import shown_variables, variables_of
+from campaigns.output.spreadsheet import EXPORT_COLUMNS, safe_cell, variable_column
+from campaigns.phones.phone_text import is_phone, phone_text
+from campaigns.stored_recipients import EVERYBODY, ExportFilter, export_records
 from campaigns.template_shares import TemplateShare, shares_in
 from engine.core.error_codes import meaning_of
 from engine.core.states import RecipientState
-from engine.errors import ConfigurationError
 from engine.store.database import Connection, Pool
 from engine.store.queries import queries
 
 COLUMNS = EXPORT_COLUMNS
-
-
-@dataclass(frozen=True, slots=True)
-class ExportFilter:
-    """Whom an export holds. An empty set admits everybody. `countries`: ISO codes of two letters."""
-
-    states: AbstractSet[RecipientState] = frozenset()
-    codes: AbstractSet[int] = frozenset()
-    numbers: AbstractSet[str] = frozenset()
-    countries: AbstractSet[str] = frozenset()
-    languages: AbstractSet[str] = frozenset()
-    variants: AbstractSet[str] = frozenset()
-
-    def admits(self, record: asyncpg.Record) -> bool:
-        """Whether a stored recipient passes. Its state was compared by the query."""
-        return (
-            (not self.codes or record["code"] in self.codes)
-            and (not self.numbers or record["phone_number_id"] in self.numbers)
-            and (not self.countries or country_of(record["phone"]) in self.countries)
-        )
-
-    def admits_template(self, template: TemplateShare) -> bool:
-        """Whether recipients of the template pass."""
-        return (not self.languages or template.language in self.languages) and (
-            not self.variants or template.variant in self.variants
-        )
-
-
-EVERYBODY = ExportFilter()
 
 
 async def export_columns(pool: Pool, campaign_id: int) -> list[str]:
@@ -115,31 +81,6 @@ async def matching_records(
     async for page in export_records(pool, campaign_id, wanted):
         admitted = [(record, templates[record["template_index"]]) for record in page]
         yield [each for each in admitted if wanted.admits_template(each[1])]
-
-
-async def export_records(
-    pool: Pool | Connection, campaign_id: int, wanted: ExportFilter
-) -> AsyncIterator[list[asyncpg.Record]]:
-    """Recipients as they are stored. The filter's languages and variants are not looked at."""
-    states = sorted(wanted.states) or None
-    ordinal = -1
-    while ranges := await pool.fetch(
-        queries("report")["export_ranges_in_states"], campaign_id, ordinal, states
-    ):
-        for row in ranges:
-            page = await pool.fetch(queries("report")["export_page"], row["range_id"], states)
-            yield page if wanted is EVERYBODY else [record for record in page if wanted.admits(record)]
-        ordinal = ranges[-1]["ordinal"]
-
-
-async def require_kept(pool: Pool | Connection, campaign_id: int, name: str) -> None:
-    """ConfigurationError if the recipients of a planned campaign were pruned."""
-    if not await pool.fetchval(queries("report")["has_ranges"], campaign_id):
-        raise ConfigurationError(
-            f'the recipients of "{name}" were dropped by `db prune`',
-            where=await describe_database(pool),
-            remedy=f"its counts are kept: `{command_text('campaign', 'report', name)}`",
-        )
 
 
 def failure_texts(code: int | None, reason: str | None) -> tuple[str | None, str | None]:

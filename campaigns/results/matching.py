@@ -1,9 +1,10 @@
 """Acts on all recipients of a campaign that match a filter."""
 
-from campaigns.planning.plan import PlanProgress, ProgressCallback, no_progress
-from campaigns.results.audit_pages import note_audit
-from campaigns.results.export import ExportFilter, matching_records
-from campaigns.suppression import SuppressionCounts, suppress_recipients
+from campaigns.actor import note_audit
+from campaigns.phones.suppression import SuppressionCounts, suppress_recipients
+from campaigns.progress import PlanProgress, ProgressCallback, no_progress
+from campaigns.results.export import matching_records
+from campaigns.stored_recipients import ExportFilter
 from engine.store.database import Pool
 
 

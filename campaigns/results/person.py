@@ -11,8 +11,8 @@ from typing import Any
 
 import asyncpg
 
-from campaigns.audience.phone import Normaliser
-from campaigns.audience.reject_file import REASONS
+from campaigns.phones.normaliser import Normaliser
+from campaigns.reject import REASONS
 from campaigns.results.export import failure_texts
 from campaigns.results.reply_text import reply_text
 from campaigns.template_shares import shares_in

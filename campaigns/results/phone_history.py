@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from campaigns.preview.recipient import read_phone
+from campaigns.phones.normaliser import read_phone
 from campaigns.results.person import PersonAttempt, PersonCampaign, read_person
 from engine.core.phone_aliases import phone_aliases
 from engine.core.states import RecipientState

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import asyncpg
 
-from campaigns.audience.phone_text import FORGOTTEN, phone_text
+from campaigns.phones.phone_text import FORGOTTEN, phone_text
 from campaigns.results.breakdown import GROUP_TIMEOUT_S, range_groups
 from campaigns.results.reply_text import reply_text
 from engine.core.phone_aliases import phone_aliases

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from campaigns.preview.prices import PriceTable
+from campaigns.prices import PriceTable
 from campaigns.results.breakdown import By, Line, breakdowns, percentiles_s
 from campaigns.results.campaign_pages import accepted_messages
 from campaigns.results.funnel import funnel

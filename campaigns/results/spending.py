@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.preview.prices import Cost, PriceTable, cost_of, sum_of
+from campaigns.prices import Cost, PriceTable, cost_of, sum_of
 from campaigns.results.breakdown import Line
 from engine.core.pricing import pricing_of
 

@@ -8,12 +8,13 @@ from datetime import datetime
 from itertools import repeat
 from typing import Any
 
+from campaigns.account.numbers import quota_fields
+from campaigns.campaign import stored_code
 from campaigns.results.number_progress import NumberProgress, WaitingGroup
 from campaigns.results.why import Person, Why, explain, reason_in_words, whys_json
 from campaigns.template_shares import TemplateShare, shares_in, shares_json
 from engine.core.max_failed import exceeds_max_failed
 from engine.core.order import Priority
-from engine.core.quota import QuotaStanding
 from engine.core.recipient_reasons import reason_code
 from engine.core.states import CampaignState, ReasonCode, RecipientState
 from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
@@ -227,19 +228,6 @@ async def read_stoppers(database: Pool | Connection, campaign_ids: Sequence[int]
     """Who paused or cancelled these campaigns last; one that nobody did is missing."""
     rows = await database.fetch(queries("progress")["stoppers"], campaign_ids)
     return {row["campaign_id"]: Person(row["actor"], row["at"]) for row in rows}
-
-
-def quota_fields(standing: QuotaStanding | None) -> dict[str, Any]:
-    """How much of a number's messaging limit is used, as the fields of commands name it."""
-    if standing is None:
-        return {"quota_limit": None, "quota_used": None, "quota_more_at": None}
-    more_at = None if standing.left else standing.more_at
-    return {"quota_limit": standing.limit, "quota_used": standing.used, "quota_more_at": more_at}
-
-
-def stored_code(code: str | None) -> ReasonCode | None:
-    """The code, or None for one that a later version stored: the words beside it still say why."""
-    return ReasonCode(code) if code in set(ReasonCode) else None
 
 
 def present_reason(

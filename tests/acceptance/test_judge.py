@@ -5,8 +5,8 @@ import urllib.request
 import orjson
 import pytest
 
+from campaigns.campaign import find_campaign
 from campaigns.demo.check import Verdict, judge
-from campaigns.life.control import find_campaign
 from engine.store.database import Pool
 from tests.acceptance.conftest import Scene
 from tests.cli.processes import TOKEN

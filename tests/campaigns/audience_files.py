@@ -12,7 +12,7 @@ import pyarrow
 import pyarrow.parquet
 import xlsxwriter
 
-from campaigns.audience.unpacking import zstd
+from campaigns.audience.open.unpacking import zstd
 
 Rows = Sequence[Sequence[str]]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience import encoding, reader
+from campaigns.audience.open import encoding, reader
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning import range_size, staging
-from campaigns.planning.spec import CampaignSpec
 from engine.store.database import Pool
 
 DEFINITION = {

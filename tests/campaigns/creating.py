@@ -3,9 +3,9 @@
 import asyncpg
 import pytest
 
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.plan import PlanProgress
-from campaigns.planning.spec import CampaignSpec
+from campaigns.progress import PlanProgress
 from engine.store.database import Pool
 
 

@@ -9,9 +9,9 @@ import sys
 import threading
 from pathlib import Path
 
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.plan import PlanProgress
-from campaigns.planning.spec import CampaignSpec
+from campaigns.progress import PlanProgress
 
 
 def peak_mib() -> float:

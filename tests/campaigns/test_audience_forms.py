@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.sql_source import SqlQuery
+from campaigns.options.sources import SqlQuery
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
 from engine.store.database import Pool
 from tests.campaigns.audience_files import (
     packed,

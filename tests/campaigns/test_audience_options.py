@@ -8,11 +8,10 @@ import asyncpg
 import pytest
 import xlsxwriter
 
-from campaigns.audience.campaign_source import CampaignResult
-from campaigns.audience.opening import AS_IT_IS, ReadOptions, open_table
-from campaigns.audience.sql_source import SqlQuery
+from campaigns.audience.open.opening import open_table
+from campaigns.options.sources import AS_IT_IS, CampaignResult, ReadOptions, SqlQuery
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
 from engine.core.states import RecipientState
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Pool

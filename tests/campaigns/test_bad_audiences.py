@@ -12,14 +12,12 @@ import pyarrow.parquet
 import pytest
 import xlsxwriter
 
-from campaigns.audience import parquet, unpacking, workbook_reader
-from campaigns.audience.formats import Format
-from campaigns.audience.inspection import inspect_audience
-from campaigns.audience.opening import ReadOptions
-from campaigns.audience.row_check import RowRules
-from campaigns.audience.sql_source import SqlQuery
+from campaigns.audience.check.inspection import inspect_audience
+from campaigns.audience.check.row_check import RowRules
+from campaigns.audience.open import parquet, unpacking, workbook_reader
+from campaigns.options.sources import Format, ReadOptions, SqlQuery
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
 from engine.errors import ConfigurationError, DrumbeatError, UsageError
 from engine.store.database import Pool
 from tests.campaigns.audience_files import pack

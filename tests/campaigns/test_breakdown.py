@@ -6,9 +6,9 @@ from decimal import Decimal
 import pytest
 
 from campaigns.cli.breakdown_text import headings, row
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
-from campaigns.preview.prices import Price
+from campaigns.prices import Price
 from campaigns.results.breakdown import By, Line, breakdown
 from campaigns.results.replies import reply_pages
 from engine.core.pricing import pricing_code

@@ -7,20 +7,21 @@ from typing import Any
 
 import pytest
 
-from campaigns.life import control, delete
+from campaigns.changing import delete
+from campaigns.changing.amend import amend_campaign
+from campaigns.changing.delete import delete_campaign
+from campaigns.life import control
 from campaigns.life.control import cancel, pause, start
-from campaigns.life.delete import delete_campaign
-from campaigns.manifest.campaign import campaign_spec
-from campaigns.manifest.values import of_clone, of_edit
+from campaigns.options.campaign_spec import campaign_spec
+from campaigns.options.order import OrderOptions
+from campaigns.options.spec import CampaignSpec
+from campaigns.options.stored import stored_options
+from campaigns.options.values import of_clone, of_edit
 from campaigns.planning import change, create
-from campaigns.planning.amend import amend_campaign
 from campaigns.planning.change import ChangeRefused
 from campaigns.planning.change_rules import Effect
 from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
-from campaigns.planning.order_options import OrderOptions
-from campaigns.planning.spec import CampaignSpec
-from campaigns.planning.stored import stored_options
 from campaigns.results.report import campaign_report
 from engine.core.order import Priority
 from engine.errors import ConfigurationError, TryLater, UsageError

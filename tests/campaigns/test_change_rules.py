@@ -2,10 +2,10 @@
 
 import pytest
 
+from campaigns.options.order import OrderOptions
+from campaigns.options.schedule import read_schedule
+from campaigns.options.spec import AUDIENCE_CONTENT, CampaignSpec, Difference, identify
 from campaigns.planning.change_rules import CHANGEABLE, Effect, decide_changes, effect_of
-from campaigns.planning.order_options import OrderOptions
-from campaigns.planning.schedule import read_schedule
-from campaigns.planning.spec import AUDIENCE_CONTENT, CampaignSpec, Difference, identify
 from engine.core.order import Priority
 from engine.core.states import CampaignState as State
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from campaigns.actor import actor
 from campaigns.cli.report_text import report_lines
 from campaigns.life import control as service
-from campaigns.life.actor import actor
 from campaigns.life.control import CampaignChange
 from campaigns.life.run import run_campaign
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
 from campaigns.results.report import campaign_report
 from engine.core.states import CampaignState, IllegalTransition, ReasonCode
 from engine.errors import ConfigurationError, TryLater

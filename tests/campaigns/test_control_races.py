@@ -9,8 +9,8 @@ from pydantic import SecretStr
 from campaigns.life import control as service
 from campaigns.life.control import CampaignChange
 from campaigns.life.run import run_campaign
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
 from campaigns.results.status import CampaignStatus, campaign_status
 from engine.errors import TryLater
 from engine.process.settings import ServiceSettings

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.corrections import corrected
-from campaigns.audience.reader import RowBatch
-from campaigns.audience.reject_file import Reject
-from campaigns.audience.row_check import RowRules, row_check
+from campaigns.audience.check.corrections import corrected
+from campaigns.audience.check.row_check import RowRules, row_check
+from campaigns.audience.open.reader import RowBatch
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
+from campaigns.reject import Reject
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Pool
 from tests.campaigns.audience_files import (

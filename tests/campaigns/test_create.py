@@ -7,9 +7,10 @@ from datetime import UTC, datetime, time
 
 import pytest
 
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.plan import PlanCounts, PlanProgress
-from campaigns.planning.spec import CampaignSpec
+from campaigns.planning.plan import PlanCounts
+from campaigns.progress import PlanProgress
 from engine.core.phone_aliases import canonical_phone
 from engine.errors import UsageError
 from engine.store.database import Pool

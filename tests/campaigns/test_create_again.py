@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning import planning
 from campaigns.planning.change import NameTaken
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
 from engine.errors import ConfigurationError, TryLater
 from engine.store.database import Pool
 from engine.store.queries import queries

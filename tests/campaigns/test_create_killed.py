@@ -8,11 +8,12 @@ from typing import Any
 import asyncpg
 import pytest
 
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning import disk_limit, planning
 from campaigns.planning import freeze as freezing
 from campaigns.planning.create import create_campaign
-from campaigns.planning.plan import PlanCounts, PlanProgress
-from campaigns.planning.spec import CampaignSpec
+from campaigns.planning.plan import PlanCounts
+from campaigns.progress import PlanProgress
 from engine.errors import TryLater
 from engine.process.disk_space import Disk
 from engine.store.database import Pool

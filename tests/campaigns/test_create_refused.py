@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from campaigns.audience.inspection import inspect_audience
-from campaigns.audience.opening import OpenAudience
-from campaigns.audience.row_check import RowRules
+from campaigns.audience.check.inspection import inspect_audience
+from campaigns.audience.check.row_check import RowRules
+from campaigns.audience.open.opening import OpenAudience
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.plan import PlanProgress
-from campaigns.planning.spec import CampaignSpec
+from campaigns.progress import PlanProgress
 from engine.core.message import Media
 from engine.errors import ConfigurationError, DrumbeatError, UsageError
 from engine.store.database import Pool

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.opening import AS_IT_IS
+from campaigns.options.sources import AS_IT_IS
+from campaigns.options.spec import CampaignSpec
+from campaigns.options.variants import read_variants
+from campaigns.phones.countries import PREFIX_DIGITS
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
-from campaigns.planning.variants import read_variants
-from campaigns.preview.countries import PREFIX_DIGITS
 from campaigns.preview.draft_messages import draft_messages, read_sample
 from campaigns.preview.draft_plan import plan_of_draft
 from campaigns.preview.plan import plan_of
-from campaigns.preview.prices import read_prices
 from campaigns.preview.recipient import Choice, choose_recipient
+from campaigns.prices import read_prices
 from engine.core.quota import QuotaScope
 from engine.errors import UsageError
 from engine.store.database import Pool

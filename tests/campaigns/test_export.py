@@ -9,17 +9,10 @@ import pytest
 
 from campaigns.cli.report import read_report
 from campaigns.cli.report_text import report_lines
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
-from campaigns.results.export import (
-    COLUMNS,
-    ExportFilter,
-    export_columns,
-    export_rows,
-    failure_texts,
-    require_kept,
-    variable_columns,
-)
+from campaigns.results.export import COLUMNS, export_columns, export_rows, failure_texts, variable_columns
+from campaigns.stored_recipients import ExportFilter, require_kept
 from engine.core.error_codes import meaning_of
 from engine.core.states import RecipientState
 from engine.errors import ConfigurationError, TryLater

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.options.guards import GuardOptions, read_days
+from campaigns.options.order import CanaryOptions, OrderOptions
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.guards import GuardOptions, read_days
-from campaigns.planning.order_options import CanaryOptions, OrderOptions
-from campaigns.planning.spec import CampaignSpec
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Pool
 from tests.campaigns.creating import assert_range_counters_equal_a_recount

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from campaigns.audience.reject_file import REASONS
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning import header_files
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
+from campaigns.reject import REASONS
 from campaigns.results.export import COLUMNS, export_columns, export_rows
 from engine.core.media_limits import MEGABYTE
 from engine.core.message import Media

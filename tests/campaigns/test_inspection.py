@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.audience import duplicate_counter, inspection
-from campaigns.audience.duplicate_counter import DuplicateCounter
-from campaigns.audience.encoding import UnreadableAudience
-from campaigns.audience.inspection import Inspection, inspect_audience
-from campaigns.audience.row_check import RowRules
-from campaigns.planning.plan import PlanProgress
+from campaigns.audience.check import duplicate_counter, inspection
+from campaigns.audience.check.duplicate_counter import DuplicateCounter
+from campaigns.audience.check.inspection import Inspection, inspect_audience
+from campaigns.audience.check.row_check import RowRules
+from campaigns.audience.open.encoding import UnreadableAudience
+from campaigns.progress import PlanProgress
 from engine.errors import ConfigurationError
 from tests.campaigns.conftest import WriteAudience
 

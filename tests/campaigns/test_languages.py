@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
 from engine.core.campaign_template import frozen_templates
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Pool

@@ -8,8 +8,8 @@ import pytest
 from campaigns.account.numbers import ResumedNumber, list_numbers, resume_number
 from campaigns.life import control
 from campaigns.life.stopped_numbers import StoppedNumber
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
 from campaigns.results.report import campaign_report
 from engine.core.states import CampaignState, ReasonCode
 from engine.errors import ConfigurationError, TryLater

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from campaigns.changing.send_message import plan_message
 from campaigns.life.order import CampaignOrder, set_order
-from campaigns.life.send_message import plan_message
-from campaigns.manifest.order_options import order_of
+from campaigns.options.order import CanaryOptions, OrderOptions, read_priority
+from campaigns.options.order_flags import order_of
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.order_options import CanaryOptions, OrderOptions, read_priority
-from campaigns.planning.spec import CampaignSpec
 from campaigns.results.status import campaign_status
 from engine.core.order import Priority
 from engine.errors import ConfigurationError, UsageError

@@ -8,14 +8,15 @@ from threading import Thread
 
 import pytest
 
-from campaigns.audience.inspection import inspect_audience
-from campaigns.audience.reject_file import Reject, RejectFile
+from campaigns.audience.check.inspection import inspect_audience
+from campaigns.audience.check.reject_file import RejectFile
+from campaigns.audience.suppression_list import import_suppressions
 from campaigns.cli.export import write_pages
 from campaigns.cli.output import opened
-from campaigns.output_file import output_file
-from campaigns.results.export import EVERYBODY
+from campaigns.output.output_file import output_file
+from campaigns.reject import Reject
 from campaigns.results.export_files import ExportForm, writer_of
-from campaigns.suppression import import_suppressions
+from campaigns.stored_recipients import EVERYBODY
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Pool
 

@@ -10,8 +10,8 @@ import pytest
 from campaigns.cli.person_text import person_lines, receipt_lines
 from campaigns.life.control import pause, start
 from campaigns.life.forget import ForgetReceipt, forget_person
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
 from campaigns.results.export import COLUMNS, export_rows
 from campaigns.results.person import events, read_person, read_spellings
 from engine.core.phone_aliases import phone_aliases

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaigns.audience.numbering_plan import INTERNATIONAL, Plains, known_region
-from campaigns.audience.phone import Normaliser
-from campaigns.audience.second_number import AREA_CODE_DIGITS_MAX, EXTENSION, TWO_NUMBERS
+from campaigns.phones.normaliser import Normaliser
+from campaigns.phones.numbering_plan import INTERNATIONAL, Plains, known_region
+from campaigns.phones.second_number import AREA_CODE_DIGITS_MAX, EXTENSION, TWO_NUMBERS
 from engine.errors import UsageError
 
 REGIONS = sorted(phonenumbers.SUPPORTED_REGIONS)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
 from engine.errors import TryLater
 from engine.store.database import Pool
 from tests.campaigns.conftest import WriteAudience

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.options.guards import GuardOptions
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning import range_size, staging
 from campaigns.planning.create import create_campaign
-from campaigns.planning.guards import GuardOptions
-from campaigns.planning.spec import CampaignSpec
 from campaigns.preview.recipient import Choice, choose_recipient
 from engine.errors import ConfigurationError
 from engine.store.database import Pool

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.preview.countries import by_country, country_of
-from campaigns.preview.prices import Cost, cost_of, read_prices
+from campaigns.phones.countries import by_country, country_of
+from campaigns.prices import Cost, cost_of, read_prices
 from engine.errors import ConfigurationError
 
 HEADER = "country,category,price,currency,date\n"

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.audience.row_check import CheckedBatch
-from campaigns.audience.staged_batch import encode_for_copy
+from campaigns.audience.check.row_check import CheckedBatch
+from campaigns.audience.check.staged_batch import encode_for_copy
 from campaigns.planning.range_cut import COLUMNS, RangeCut
 from campaigns.planning.range_size import plan_ranges
 

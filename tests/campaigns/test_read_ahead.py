@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from campaigns.audience.reject_file import RejectFile
-from campaigns.audience.staged_batch import StagedBatch
-from campaigns.planning.plan import no_progress
+from campaigns.audience.check.reject_file import RejectFile
+from campaigns.audience.check.staged_batch import StagedBatch
 from campaigns.planning.staging import stage
+from campaigns.progress import no_progress
 from engine.store.database import Connection
 
 

@@ -5,11 +5,11 @@ from datetime import datetime
 
 import pytest
 
-from campaigns.audience.campaign_source import CampaignResult
-from campaigns.manifest.campaign import campaign_spec
+from campaigns.options.campaign_spec import campaign_spec
+from campaigns.options.sources import CampaignResult
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
 from campaigns.planning.recent import RecentCampaign
-from campaigns.planning.spec import CampaignSpec
 from engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.phone import Normaliser
-from campaigns.audience.reject_file import REASONS, Reject, RejectFile, default_rejects_path, spreadsheet_safe
+from campaigns.audience.check.reject_file import RejectFile, default_rejects_path, spreadsheet_safe
+from campaigns.phones.normaliser import Normaliser
+from campaigns.reject import REASONS, Reject
 from engine.core.message import check_variable
 from engine.errors import ConfigurationError
 

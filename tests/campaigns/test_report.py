@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from campaigns.cli.report_text import report_lines
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
 from campaigns.results.report import campaign_report
 from engine.core.states import RecipientState
 from engine.store.closing import close_ranges

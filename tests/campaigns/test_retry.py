@@ -6,15 +6,16 @@ from dataclasses import replace
 import asyncpg
 import pytest
 
-from campaigns.audience.campaign_source import CampaignResult
-from campaigns.life.control import cancel, find_campaign, start
-from campaigns.life.delete import delete_campaign
+from campaigns.campaign import find_campaign
+from campaigns.changing.delete import delete_campaign
+from campaigns.changing.retry import RetryOptions, plan_retry, retry_name, retry_spec
+from campaigns.life.control import cancel, start
+from campaigns.options.guards import GuardOptions
+from campaigns.options.order import CanaryOptions, OrderOptions
+from campaigns.options.sources import CampaignResult
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
-from campaigns.planning.guards import GuardOptions
-from campaigns.planning.order_options import CanaryOptions, OrderOptions
-from campaigns.planning.retry import RetryOptions, plan_retry, retry_name, retry_spec
-from campaigns.planning.spec import CampaignSpec
 from campaigns.results.export import COLUMNS, export_rows
 from engine.core.guard import PairGuard
 from engine.core.order import Priority

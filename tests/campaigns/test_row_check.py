@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.audience.columns import MissingColumn, column_index
-from campaigns.audience.reader import RowBatch
-from campaigns.audience.reject_file import Reject
-from campaigns.audience.row_check import RowRules, row_check, surely_sendable
-from campaigns.audience.spreadsheet import EXPORT_COLUMNS, safe_cell
+from campaigns.audience.check.columns import MissingColumn, column_index
+from campaigns.audience.check.row_check import RowRules, row_check, surely_sendable
+from campaigns.audience.open.reader import RowBatch
+from campaigns.output.spreadsheet import EXPORT_COLUMNS, safe_cell
+from campaigns.reject import Reject
 from engine.core.message import check_variable
 from engine.errors import UsageError
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, time
 
 import pytest
 
-from campaigns.planning.schedule import (
+from campaigns.options.schedule import (
     Schedule,
     check_max_failed,
     read_moment,

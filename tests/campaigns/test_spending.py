@@ -4,7 +4,7 @@ from collections import Counter
 from datetime import date
 from decimal import Decimal
 
-from campaigns.preview.prices import Price
+from campaigns.prices import Price
 from campaigns.results.breakdown import Line
 from campaigns.results.spending import spending
 from engine.core.pricing import CATEGORIES

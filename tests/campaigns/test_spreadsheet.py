@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.audience.phone_text import is_phone
-from campaigns.audience.spreadsheet import (
-    as_written,
-    is_variable_column,
-    safe_cell,
-    variable_column,
-)
+from campaigns.output.spreadsheet import as_written, is_variable_column, safe_cell, variable_column
+from campaigns.phones.phone_text import is_phone
 from campaigns.results.export import cell_text
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from campaigns.changing.derived import cloned, edit_campaign
 from campaigns.life.control import pause, resume, start
-from campaigns.life.start_time import StartsAtOnce
-from campaigns.manifest.campaign import campaign_spec
-from campaigns.manifest.derived import cloned, edit_campaign
+from campaigns.options.campaign_spec import campaign_spec
+from campaigns.options.spec import CampaignSpec
+from campaigns.options.stored import stored_options
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
-from campaigns.planning.stored import stored_options
+from campaigns.planning.start_time import StartsAtOnce
 from engine.core.states import CampaignState
 from engine.sending.campaign_housekeeping import CampaignHousekeeping
 from engine.store.database import Pool

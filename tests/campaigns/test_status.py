@@ -5,18 +5,13 @@ from datetime import UTC, datetime
 
 import pytest
 
+from campaigns.campaign import stored_code
 from campaigns.cli.status import read_status
 from campaigns.cli.status_text import status_lines
 from campaigns.life import control as service
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
-from campaigns.results.status import (
-    CampaignStatus,
-    NumberProgress,
-    campaign_status,
-    measured_per_s,
-    stored_code,
-)
+from campaigns.results.status import CampaignStatus, NumberProgress, campaign_status, measured_per_s
 from engine.core.states import CampaignState, ReasonCode, RecipientState
 from engine.store.database import Pool
 

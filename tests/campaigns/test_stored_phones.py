@@ -12,20 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaigns.audience.campaign_source import CampaignResult
-from campaigns.audience.opening import open_table
-from campaigns.audience.phone import Normaliser
-from campaigns.audience.phone_text import phone_text
-from campaigns.audience.row_check import RowRules, row_check
-from campaigns.manifest.campaign import campaign_spec
-from campaigns.manifest.derived import cloned, edit_campaign, retried
+from campaigns.audience.check.row_check import RowRules, row_check
+from campaigns.audience.open.opening import open_table
+from campaigns.audience.suppression_list import import_suppressions
+from campaigns.changing.derived import cloned, edit_campaign, retried
+from campaigns.changing.retry import RetryOptions, plan_retry
+from campaigns.options.campaign_spec import campaign_spec
+from campaigns.options.sources import CampaignResult
+from campaigns.options.spec import CampaignSpec
+from campaigns.options.stored import stored_options
+from campaigns.phones.normaliser import Normaliser
+from campaigns.phones.phone_text import phone_text
+from campaigns.phones.suppression import EXPORT_HEADER, Suppression, export_cells
 from campaigns.planning.create import create_campaign
-from campaigns.planning.retry import RetryOptions, plan_retry
-from campaigns.planning.spec import CampaignSpec
-from campaigns.planning.stored import stored_options
 from campaigns.results.export import COLUMNS, export_columns, export_values
 from campaigns.results.export_files import ExportForm, writer_of
-from campaigns.suppression import EXPORT_HEADER, Suppression, export_cells, import_suppressions
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Pool
 from tests.campaigns.conftest import WriteAudience

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from campaigns import suppression
-from campaigns.planning.plan import PlanProgress
-from campaigns.suppression import (
+from campaigns.audience.suppression_list import import_suppressions
+from campaigns.phones import suppression
+from campaigns.phones.suppression import (
     SuppressionCounts,
     add_suppressions,
-    import_suppressions,
     list_suppressions,
     remove_suppressions,
 )
+from campaigns.progress import PlanProgress
 from engine.errors import ConfigurationError, UsageError
 from engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from campaigns.cli.report_text import report_lines
+from campaigns.options.spec import CampaignSpec
+from campaigns.options.variants import Variant, read_variants
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
-from campaigns.planning.variants import Variant, read_variants
 from campaigns.results.report import campaign_report
 from campaigns.results.variants import VariantResult, verdicts
 from engine.errors import ConfigurationError, UsageError

@@ -7,8 +7,8 @@ import pytest
 
 from campaigns.cli.status_text import status_lines
 from campaigns.life import control as service
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
 from campaigns.results.campaign_pages import campaign_page, campaigns_that_need_a_person, whys_of
 from campaigns.results.number_progress import NumberProgress, WaitingGroup
 from campaigns.results.status import campaign_status

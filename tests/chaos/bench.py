@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from campaigns.life.control import start as start_campaign
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
 from engine.store.database import Connection, connect
 from engine.store.in_doubt import resend, summarise_in_doubt
 from tests.chaos import store

@@ -10,7 +10,7 @@ import pytest
 
 from campaigns.cli.create import create_and_show
 from campaigns.cli.database_errors import database_blamed, error_of
-from campaigns.planning.spec import CampaignSpec
+from campaigns.options.spec import CampaignSpec
 from engine.errors import Unreachable
 from engine.store.database import Connection, Pool
 from tests.cli.processes import Drumbeat, Service

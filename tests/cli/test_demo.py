@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.inspection import inspect_audience
-from campaigns.audience.row_check import RowRules
+from campaigns.audience.check.inspection import inspect_audience
+from campaigns.audience.check.row_check import RowRules
 from campaigns.demo.audience import PARAMS, PHONE_COLUMN, write_audience
 from tests.cli.processes import COMMAND_S_MAX, Drumbeat, children_of, leftovers, until
 

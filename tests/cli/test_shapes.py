@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.reject_file import HEADER
+from campaigns.audience.check.reject_file import HEADER
 from campaigns.results.export import safe_cell
 from engine.store.database import Connection
 from engine.store.leases import stop

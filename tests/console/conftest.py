@@ -14,7 +14,7 @@ import structlog
 from campaigns.console.people import add_token
 from campaigns.console.roles import Role
 from campaigns.console.server import running_console
-from campaigns.manifest.campaign import campaign_spec
+from campaigns.options.campaign_spec import campaign_spec
 from campaigns.planning.create import create_campaign
 from engine.process.settings import Settings
 from engine.store.database import Pool

@@ -15,7 +15,7 @@ from campaigns.console.api import account, replying, steering, upload_planning
 from campaigns.console.api.operations import PREFIX
 from campaigns.console.pages import work
 from campaigns.console.roles import Role
-from campaigns.planning.plan import PlanProgress
+from campaigns.progress import PlanProgress
 from engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, page, require_accessible
 from tests.console.conftest import BAD_CODE, Caller

@@ -7,7 +7,7 @@ import pytest
 from multidict import MultiDict
 
 from campaigns.account.templates import StoredTemplate
-from campaigns.audience.glimpse import Glimpse
+from campaigns.audience.check.glimpse import Glimpse
 from campaigns.console.api.create_request import request_of
 from campaigns.console.pages.message_choices import (
     chosen_slots,

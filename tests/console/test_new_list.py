@@ -9,8 +9,8 @@ import aiohttp
 import pytest
 import xlsxwriter
 
-from campaigns.audience import inspection_process
-from campaigns.audience.bad_rows import KEPT_MAX
+from campaigns.audience.check import inspection_process
+from campaigns.audience.check.bad_rows import KEPT_MAX
 from campaigns.console import choices, list_check
 from campaigns.console.pages import new_rows
 from campaigns.console.roles import Role

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.glimpse import Glimpse, guess_params, guess_phone_column
+from campaigns.audience.check.glimpse import Glimpse, guess_params, guess_phone_column
 from campaigns.console.charts import (
     BAR_UNITS,
     INTERVAL_UNITS,

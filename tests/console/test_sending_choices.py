@@ -14,7 +14,7 @@ from campaigns.console.pages.sending_choices import (
     sending_part,
     wrong_of,
 )
-from campaigns.planning.schedule import read_window
+from campaigns.options.schedule import read_window
 from engine.errors import ConfigurationError, DrumbeatError, UsageError
 
 FORM: dict[str, str] = {

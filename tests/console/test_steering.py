@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from campaigns.audience.opening import open_table
+from campaigns.audience.open.opening import open_table
 from campaigns.console import result_readings
 from campaigns.console.api import exporting, pricing
 from campaigns.console.api.operations import PREFIX
@@ -21,10 +21,10 @@ from campaigns.console.pages.changing import differences
 from campaigns.console.roles import Role
 from campaigns.console.settings import console_settings
 from campaigns.console.uploads import find_upload
+from campaigns.phones.suppression import SuppressionCounts
 from campaigns.results import matching
 from campaigns.results.export import export_values
 from campaigns.results.report import CampaignReasons
-from campaigns.suppression import SuppressionCounts
 from engine.errors import Unreachable
 from engine.process.settings import Settings
 from engine.store.database import Pool

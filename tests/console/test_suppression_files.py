@@ -8,7 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from campaigns.suppression import add_suppressions
+from campaigns.phones.suppression import add_suppressions
 from engine.store.database import Pool
 from tests.console.conftest import PHONE, Caller, Reply
 from tests.console.plain_browser import Browser, browser_of

@@ -12,8 +12,8 @@ from dataclasses import replace
 import pytest
 
 from campaigns.api import Drumbeat, open_drumbeat
-from campaigns.manifest.campaign import campaign_spec
-from campaigns.manifest.file import read_manifest
+from campaigns.options.campaign_spec import campaign_spec
+from campaigns.options.manifest_file import read_manifest
 from engine.errors import ConfigurationError, TryLater
 from tests.cli.conftest import drumbeat, write_audience
 from tests.cli.processes import Drumbeat as Command

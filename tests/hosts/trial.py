@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from campaigns.life.control import start as start_campaign
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.create import create_campaign
-from campaigns.planning.spec import CampaignSpec
 from engine.store.database import Connection
 from tests.chaos.message import Message
 from tests.chaos.service import LANGUAGE, TEMPLATE

@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from campaigns.opt_out_words import add_words, list_words, remove_words
-from campaigns.suppression import add_suppressions, remove_suppressions
+from campaigns.phones.opt_out_words import add_words, list_words, remove_words
+from campaigns.phones.suppression import add_suppressions, remove_suppressions
 from engine.core.opt_out import normalised
 from engine.errors import UsageError
 from engine.store.database import Connection

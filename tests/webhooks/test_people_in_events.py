@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from campaigns.phones.suppression import add_suppressions, remove_suppressions
 from campaigns.results.replies import campaign_reply_page, reply_page
-from campaigns.suppression import add_suppressions, remove_suppressions
 from engine.core.event_origin import Ours
 from engine.core.tag import Tag, encode
 from engine.store.database import Connection, Pool

@@ -15,6 +15,7 @@ from campaigns.account.templates import (
     sync_templates,
     templates_named,
 )
+from campaigns.actor import note_audit
 from campaigns.console.api.account_shapes import SuppressionImport, TemplateRequest, TemplateToDelete
 from campaigns.console.api.replying import body_of, once, query_of, reply, worked
 from campaigns.console.api.shapes import (
@@ -32,11 +33,7 @@ from campaigns.console.forms import next_part, part_text
 from campaigns.console.imports import import_upload
 from campaigns.console.uploads import discard, store_upload
 from campaigns.life.forget import forget_person
-from campaigns.planning.plan import ProgressCallback
-from campaigns.results.audit_pages import audit_page, note_audit
-from campaigns.results.person import read_spellings
-from campaigns.results.phone_history import phone_history
-from campaigns.suppression import (
+from campaigns.phones.suppression import (
     EXPORT_HEADER,
     SuppressionCounts,
     add_suppressions,
@@ -45,6 +42,10 @@ from campaigns.suppression import (
     remove_suppressions,
     suppression_page,
 )
+from campaigns.progress import ProgressCallback
+from campaigns.results.audit_pages import audit_page
+from campaigns.results.person import read_spellings
+from campaigns.results.phone_history import phone_history
 from engine.api.endpoints.templates import NewTemplate
 
 EXPORT_ROWS = 5_000  # written at once

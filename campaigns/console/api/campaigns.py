@@ -9,6 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
+from campaigns.campaign import Campaign, find_campaign
 from campaigns.console.access import Via
 from campaigns.console.api.pricing import stored_plan
 from campaigns.console.api.replying import body_of, once, query_of, reply
@@ -22,7 +23,7 @@ from campaigns.console.api.shapes import (
 from campaigns.console.context import caller_of, campaign_name, console_of, set_campaign
 from campaigns.console.streams import stream_events
 from campaigns.life.approval import release_by_two
-from campaigns.life.control import Campaign, CampaignChange, cancel, find_campaign, pause
+from campaigns.life.control import CampaignChange, cancel, pause
 from campaigns.life.release import Released, approve_checked, resume_checked, start_checked
 from campaigns.planning.header_uploads import uploads_with
 from campaigns.preview.recipient import Choice, choose_recipient, preview_json

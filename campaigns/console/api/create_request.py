@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from campaigns.manifest.campaign import campaign_spec
-from campaigns.manifest.options import CampaignOption, options_of
-from campaigns.manifest.values import checked
-from campaigns.planning.spec import CampaignSpec
+from campaigns.options.campaign_spec import campaign_spec
+from campaigns.options.listing import CampaignOption, options_of
+from campaigns.options.spec import CampaignSpec
+from campaigns.options.values import checked
 from engine.errors import DrumbeatError
 
 # The audience is the uploaded file, and nobody names files of this machine.

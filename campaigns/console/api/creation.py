@@ -14,7 +14,7 @@ from campaigns.console.context import caller_of, console_of
 from campaigns.console.forms import next_part, part_text
 from campaigns.console.problems import Refused
 from campaigns.console.uploads import digest_of, discard, store_upload
-from campaigns.planning.plan import ProgressCallback
+from campaigns.progress import ProgressCallback
 from engine.errors import UsageError
 
 

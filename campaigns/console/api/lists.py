@@ -8,9 +8,9 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.audience.glimpse import glimpse
-from campaigns.audience.opening import ReadOptions, sheets_of
-from campaigns.audience.row_check import RowRules
+from campaigns.audience.check.glimpse import glimpse
+from campaigns.audience.check.row_check import RowRules
+from campaigns.audience.open.opening import sheets_of
 from campaigns.console.api.create_request import CreateRequest, blamed_on_keys
 from campaigns.console.api.list_shapes import CorrectionsRequest, ListCheckRequest
 from campaigns.console.api.replying import body_of, reply, worked
@@ -21,7 +21,8 @@ from campaigns.console.forms import next_part, upload_of
 from campaigns.console.list_check import forget_found
 from campaigns.console.problems import Refused
 from campaigns.console.uploads import discard, store_upload
-from campaigns.planning.plan import ProgressCallback
+from campaigns.options.sources import ReadOptions
+from campaigns.progress import ProgressCallback
 from engine.errors import ConfigurationError, DrumbeatError, UsageError
 
 CHECK_WAIT_S = 10.0  # then the reply says how far the check is; the same request waits on

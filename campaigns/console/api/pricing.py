@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from campaigns.console.context import Console
+from campaigns.options.spec import CampaignSpec
 from campaigns.planning.created import CreatedCampaign
-from campaigns.planning.spec import CampaignSpec
 from campaigns.preview.draft_plan import plan_of_draft
 from campaigns.preview.plan import CampaignPlan, plan_of
-from campaigns.preview.prices import PriceTable, read_prices
+from campaigns.prices import PriceTable, read_prices
 from engine.errors import ConfigurationError
 
 NO_TABLE = "there is no table of prices: an operator names one with DRUMBEAT_PRICES"

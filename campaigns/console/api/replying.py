@@ -14,7 +14,7 @@ from campaigns.console.context import caller_of, console_of, own_path
 from campaigns.console.jobs import Job, Work
 from campaigns.console.problems import Refused
 from campaigns.console.repeats import Repeats
-from campaigns.planning.plan import ProgressCallback
+from campaigns.progress import ProgressCallback
 
 Model = TypeVar("Model", bound=BaseModel)
 

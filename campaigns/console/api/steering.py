@@ -10,6 +10,11 @@ from typing import Any
 from aiohttp import web
 from pydantic import BaseModel
 
+from campaigns.actor import note_audit
+from campaigns.campaign import Campaign
+from campaigns.changing.delete import DeletedCampaign, delete_campaign
+from campaigns.changing.derived import cloned, edit_campaign, require_remote, retried
+from campaigns.changing.retry import RetryOptions, plan_retry
 from campaigns.console.api.campaigns import named_campaign
 from campaigns.console.api.replying import body_of, job_json, job_key, query_of, reply, worked
 from campaigns.console.api.steering_shapes import (
@@ -22,26 +27,16 @@ from campaigns.console.api.steering_shapes import (
 )
 from campaigns.console.context import Console, caller_of, campaign_name, console_of
 from campaigns.life.approval import APPROVED_STATES
-from campaigns.life.control import Campaign
-from campaigns.life.delete import DeletedCampaign, delete_campaign
 from campaigns.life.settle import Settled, settle_campaign
-from campaigns.manifest.derived import (
-    cloned,
-    edit_campaign,
-    require_remote,
-    retried,
-)
+from campaigns.options.stored import stored_options
+from campaigns.phones.suppression import SuppressionCounts
 from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.header_uploads import uploads_with
-from campaigns.planning.plan import ProgressCallback, no_progress
-from campaigns.planning.retry import RetryOptions, plan_retry
-from campaigns.planning.stored import stored_options
-from campaigns.results.audit_pages import note_audit
-from campaigns.results.export import EVERYBODY
+from campaigns.progress import ProgressCallback, no_progress
 from campaigns.results.matching import suppress_matching
 from campaigns.results.replies import campaign_reply_page, reply_page
-from campaigns.suppression import SuppressionCounts
+from campaigns.stored_recipients import EVERYBODY
 from engine.core.states import CampaignState
 from engine.errors import NotFound, UsageError
 

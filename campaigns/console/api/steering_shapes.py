@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from campaigns.console.api.shapes import SamePeople, Share
-from campaigns.results.export import ExportFilter
 from campaigns.results.export_files import ExportForm
+from campaigns.stored_recipients import ExportFilter
 from engine.core.states import CampaignState, RecipientState
 from engine.store.in_doubt import InDoubtGroup
 

@@ -10,22 +10,22 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from campaigns.audience.glimpse import glimpse
-from campaigns.audience.inspection import inspect_audience
+from campaigns.actor import note_audit
+from campaigns.audience.check.glimpse import glimpse
+from campaigns.audience.check.inspection import inspect_audience
 from campaigns.console.api.create_request import CampaignOptions, spec_of_values
 from campaigns.console.api.pricing import draft_plan
 from campaigns.console.choices import read_corrections
 from campaigns.console.context import Console
 from campaigns.console.header_uploads import chosen_header_file, with_kept_header_file
 from campaigns.console.uploads import Upload
+from campaigns.options.spec import CampaignSpec
+from campaigns.phones.countries import PREFIX_DIGITS
 from campaigns.planning.create import create_campaign
 from campaigns.planning.created import CreatedCampaign
 from campaigns.planning.header_uploads import uploads_with
-from campaigns.planning.plan import ProgressCallback, no_progress
 from campaigns.planning.row_rules import row_rules
-from campaigns.planning.spec import CampaignSpec
-from campaigns.preview.countries import PREFIX_DIGITS
-from campaigns.results.audit_pages import note_audit
+from campaigns.progress import ProgressCallback, no_progress
 from engine.errors import UsageError
 
 REJECTS_SHOWN_MAX = 200

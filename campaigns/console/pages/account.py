@@ -20,8 +20,8 @@ from campaigns.console.pages.rendering import page, redirect, render, texts_for
 from campaigns.console.problems import Problem, problem_of
 from campaigns.console.roles import Role
 from campaigns.console.streams import stream_events
+from campaigns.phones.suppression import add_suppressions, remove_suppressions, suppression_page
 from campaigns.results.audit_pages import audit_page
-from campaigns.suppression import add_suppressions, remove_suppressions, suppression_page
 from engine.errors import UsageError
 
 NUMBERS: web.AppKey[SharedReadings[list[BusinessNumber]]] = web.AppKey("numbers", SharedReadings)

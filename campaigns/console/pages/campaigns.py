@@ -6,6 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
+from campaigns.campaign import Campaign, find_campaign, retries_of
 from campaigns.console.api.campaigns import (
     cancel_named,
     named_campaign,
@@ -24,7 +25,6 @@ from campaigns.console.pages.rendering import campaign_url, page, redirect, rend
 from campaigns.console.roles import Role, permits
 from campaigns.console.streams import stream_events
 from campaigns.life.approval import start_request
-from campaigns.life.control import Campaign, find_campaign, retries_of
 from campaigns.life.release import would_start
 from campaigns.results.audit_pages import campaign_audits
 from campaigns.results.campaign_pages import (

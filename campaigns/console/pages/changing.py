@@ -9,6 +9,7 @@ from typing import Any
 from aiohttp import web
 
 from campaigns.account.numbers import list_numbers
+from campaigns.campaign import Campaign
 from campaigns.console.api.campaigns import named_campaign
 from campaigns.console.api.steering import clone_named, edit_named, may_be_planned_anew
 from campaigns.console.api.steering_shapes import CloneRequest, EditRequest
@@ -18,11 +19,10 @@ from campaigns.console.local_times import clock_of, local_of, moment_of
 from campaigns.console.pages.rendering import campaign_url, page
 from campaigns.console.pages.work import attempt_long
 from campaigns.life.approval import APPROVED_STATES
-from campaigns.life.control import Campaign
+from campaigns.options.spec import ON_UNKNOWN
+from campaigns.options.stored import stored_options
 from campaigns.planning.change_rules import CHANGEABLE
-from campaigns.planning.plan import ProgressCallback
-from campaigns.planning.spec import ON_UNKNOWN
-from campaigns.planning.stored import stored_options
+from campaigns.progress import ProgressCallback
 from engine.core.order import Priority
 from engine.core.states import CampaignState, RecipientState
 

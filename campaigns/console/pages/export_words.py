@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from campaigns.audience.spreadsheet import EXPORT_COLUMNS, is_variable_column
 from campaigns.console.language import Exactness, PageTexts
-from campaigns.preview.countries import calling_code
+from campaigns.output.spreadsheet import EXPORT_COLUMNS, is_variable_column
+from campaigns.phones.countries import calling_code
 from campaigns.results.export_files import ExportWriter
 from engine.core.error_codes import remedy_of
 

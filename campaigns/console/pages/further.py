@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from campaigns.life.control import Campaign
-from campaigns.life.delete import is_deletable
+from campaigns.campaign import Campaign
+from campaigns.changing.delete import is_deletable
 from campaigns.results.status import FINAL_STATES, CampaignStatus
 from engine.core.states import RecipientState
 

@@ -10,6 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from campaigns.account.numbers import list_numbers
+from campaigns.campaign import Campaign
 from campaigns.console.api.campaigns import named_campaign, resume_at, start_named
 from campaigns.console.api.pricing import stored_plan
 from campaigns.console.api.steering import edit_named
@@ -22,8 +23,8 @@ from campaigns.console.pages.rendering import campaign_url, page, redirect, rend
 from campaigns.console.problems import Problem, problem_of
 from campaigns.console.streams import stream_events
 from campaigns.life.approval import StartRequest, start_request
-from campaigns.life.control import Campaign, is_future
-from campaigns.planning.schedule import RECIPIENT
+from campaigns.life.control import is_future
+from campaigns.options.schedule import RECIPIENT
 from campaigns.preview.recipient import Choice, ChosenRecipient, choose_recipient
 from campaigns.preview.test_send import tests_of
 from engine.core.states import CampaignState

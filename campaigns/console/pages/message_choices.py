@@ -8,8 +8,8 @@ from typing import Any
 
 from campaigns.account.template_like import examples_of
 from campaigns.account.templates import StoredTemplate
-from campaigns.audience.columns import has_column
-from campaigns.audience.glimpse import Glimpse, guess_language_column, guess_params
+from campaigns.audience.check.columns import has_column
+from campaigns.audience.check.glimpse import Glimpse, guess_language_column, guess_params
 from campaigns.console.api.create_request import HEADER_SOURCES
 from campaigns.planning.template import SENDABLE_STATUS, placeholders_of
 from engine.core.campaign_template import CampaignTemplate

@@ -12,12 +12,12 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.audience.glimpse import Glimpse, glimpse, guess_phone_column
-from campaigns.audience.opening import ReadOptions
+from campaigns.audience.check.glimpse import Glimpse, glimpse, guess_phone_column
 from campaigns.console.choices import read_choices
 from campaigns.console.forms import upload_of
 from campaigns.console.pages.rendering import path_of
 from campaigns.console.uploads import Upload
+from campaigns.options.sources import ReadOptions
 
 GLIMPSE_FILE = "glimpse.json"
 

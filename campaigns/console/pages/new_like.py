@@ -10,9 +10,9 @@ from campaigns.console.api.create_request import CreateRequest
 from campaigns.console.choices import write_choices
 from campaigns.console.context import console_of
 from campaigns.console.uploads import Upload
-from campaigns.manifest.audience_options import pairs
-from campaigns.manifest.values import AUDIENCE_KEYS, NOT_CLONED
-from campaigns.planning.stored import stored_options
+from campaigns.options.audience_options import pairs
+from campaigns.options.stored import stored_options
+from campaigns.options.values import AUDIENCE_KEYS, NOT_CLONED
 
 _ITS_OWN = {*NOT_CLONED, *AUDIENCE_KEYS, "name"}
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.audience.opening import sheets_of
-from campaigns.audience.row_check import row_check
+from campaigns.audience.check.row_check import row_check
+from campaigns.audience.open.opening import sheets_of
 from campaigns.console.choices import drop_corrections, read_choices, write_choices
 from campaigns.console.context import console_of
 from campaigns.console.forms import next_part, upload_of

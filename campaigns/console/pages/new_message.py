@@ -10,7 +10,6 @@ from aiohttp import web
 from pydantic import ValidationError
 
 from campaigns.account.templates import StoredTemplate, list_templates
-from campaigns.audience.opening import ReadOptions
 from campaigns.console.api.create_request import HEADER_SOURCES, request_of
 from campaigns.console.api.upload_planning import spec_of
 from campaigns.console.choices import write_choices
@@ -32,6 +31,7 @@ from campaigns.console.pages.new_campaign import Step, step_of
 from campaigns.console.pages.rendering import page, path_of, redirect, with_query
 from campaigns.console.pages.sending_choices import Wrong, wrong_of
 from campaigns.console.problems import Refused
+from campaigns.options.sources import ReadOptions
 from campaigns.preview.draft_messages import DraftMessage, Sample, draft_messages, read_sample
 from engine.core.campaign_template import CampaignTemplate
 from engine.core.rendering import RenderedMessage, render_message

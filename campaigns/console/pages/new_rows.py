@@ -9,8 +9,8 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.audience.bad_rows import KEPT_MAX, BadRow
-from campaigns.audience.row_check import RowRules
+from campaigns.audience.check.bad_rows import KEPT_MAX, BadRow
+from campaigns.audience.check.row_check import RowRules
 from campaigns.console.choices import add_corrections, drop_corrections, read_corrections
 from campaigns.console.context import console_of
 from campaigns.console.forms import upload_of

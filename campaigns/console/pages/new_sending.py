@@ -30,7 +30,7 @@ from campaigns.console.pages.sending_choices import (
 from campaigns.console.problems import Problem
 from campaigns.console.streams import stream_events
 from campaigns.console.uploads import Upload, discard
-from campaigns.planning.plan import ProgressCallback
+from campaigns.progress import ProgressCallback
 
 CHECK_FILE = "plan.json"
 WAIT_S = 1.5  # a list of some thousand rows is checked by then, and nobody sees that it takes time

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from campaigns.campaign import Campaign
 from campaigns.console.api.campaigns import named_campaign
 from campaigns.console.context import caller_of
 from campaigns.console.pages.rendering import campaign_url, page, render, texts_for
 from campaigns.console.result_readings import REASONS
 from campaigns.console.roles import Role
 from campaigns.console.streams import stream_events
-from campaigns.life.control import Campaign
 from engine.core.error_codes import remedy_of
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from campaigns.campaign import Campaign
 from campaigns.console.api.account import plus
 from campaigns.console.api.campaigns import named_campaign
 from campaigns.console.api.replying import query_of
@@ -14,9 +15,9 @@ from campaigns.console.context import caller_of, console_of
 from campaigns.console.forms import field_of, lines_of
 from campaigns.console.pages.rendering import campaign_url, page, path_of, redirect
 from campaigns.console.problems import Problem, problem_of
-from campaigns.life.control import Campaign
+from campaigns.phones.normaliser import read_phone
 from campaigns.planning.header_uploads import uploads_with
-from campaigns.preview.recipient import Choice, choose_recipient, read_phone
+from campaigns.preview.recipient import Choice, choose_recipient
 from campaigns.preview.test_send import ReleasedTests, release_tests
 from campaigns.results.phone_history import PhoneHistory, phone_history
 from campaigns.results.recipient_pages import recipient_page

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from aiohttp import web
 from pydantic import Field
 
+from campaigns.campaign import Campaign, find_campaign
 from campaigns.console.api.campaigns import named_campaign
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.shapes import NoQuery
@@ -18,7 +19,6 @@ from campaigns.console.pages.rendering import campaign_url, page, redirect, rend
 from campaigns.console.pages.static import content
 from campaigns.console.result_readings import READINGS, ResultReadings
 from campaigns.console.streams import stream_events
-from campaigns.life.control import Campaign, find_campaign
 from campaigns.results.breakdown import By, percentiles_s
 from campaigns.results.funnel import accepted_beyond_people, funnel
 from campaigns.results.results import CampaignResults

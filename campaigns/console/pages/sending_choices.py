@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from campaigns.console.labels import OPTION, with_labels
 from campaigns.console.local_times import UTC, local_of, moment_of, time_zones
 from campaigns.console.problems import Problem, fault_of, problem_of
-from campaigns.planning.schedule import RECIPIENT
+from campaigns.options.schedule import RECIPIENT
 from engine.errors import DrumbeatError
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")

@@ -8,6 +8,7 @@ from typing import Any
 from aiohttp import web
 from pydantic import BaseModel
 
+from campaigns.changing.retry import retry_name
 from campaigns.console.api.campaigns import approve_named, named_campaign
 from campaigns.console.api.replying import query_of
 from campaigns.console.api.steering import delete_named, retry_named, settle_named, suppress_named
@@ -18,9 +19,8 @@ from campaigns.console.local_times import clock_of, moment_of
 from campaigns.console.pages.rendering import campaign_url, page, redirect
 from campaigns.console.pages.work import attempt_long
 from campaigns.console.problems import problem_of
-from campaigns.planning.plan import ProgressCallback
-from campaigns.planning.retry import retry_name
-from campaigns.planning.stored import stored_values
+from campaigns.options.stored import stored_values
+from campaigns.progress import ProgressCallback
 from campaigns.results.status import CampaignStatus
 from engine.core.states import RecipientState
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.audience.glimpse import glimpse, guess_phone_column
+from campaigns.audience.check.glimpse import glimpse, guess_phone_column
 from campaigns.console.api.upload_planning import first_rejects
 from campaigns.console.context import caller_of, console_of
 from campaigns.console.forms import field_of, next_part, upload_of
@@ -17,8 +17,8 @@ from campaigns.console.pages.rendering import page, path_of, redirect, render, t
 from campaigns.console.problems import Refused
 from campaigns.console.streams import stream_events
 from campaigns.console.uploads import Upload, store_upload
-from campaigns.planning.plan import ProgressCallback
-from campaigns.suppression import SuppressionCounts
+from campaigns.phones.suppression import SuppressionCounts
+from campaigns.progress import ProgressCallback
 from engine.errors import NotFound
 
 VIEW = "suppression_import.html.j2"

@@ -1,0 +1,1 @@
+"""Rows of a table become good rows and rejects."""

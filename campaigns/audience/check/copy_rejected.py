@@ -1,0 +1,100 @@
+"""Copies the rows that a list of rejects names, so that a person can correct them and send to them alone.
+
+Law: no other row is copied, or people would get a second message. Duplicates are left out, because these
+people are in the campaign. If a line differs from what the list says, the file has changed, and nothing is
+copied.
+"""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+from campaigns.audience.check.reject_file import HEADER, spreadsheet_safe
+from campaigns.audience.open.opening import open_table
+from campaigns.audience.open.reader import Row, RowBatch
+from campaigns.options.sources import AS_IT_IS, ReadOptions
+from campaigns.output.spreadsheet import as_written
+from campaigns.reject import KNOWN_PHONES
+from engine.errors import ConfigurationError
+
+LISTED_MAX = 1_000_000  # the list is held in memory; nobody corrects more rows by hand
+
+
+class ListedReject(NamedTuple):
+    """Column and value of a rejected row, as the list has them."""
+
+    column: str
+    value: str
+
+
+def copy_rejected(audience: Path, listed: Path, file: TextIO, options: ReadOptions = AS_IT_IS) -> int:
+    """Write the header and the rows that `listed` names as CSV, with the delimiter of a CSV audience; return
+    how many.
+
+    ConfigurationError if `listed` is no list of rejects, or does not match this audience.
+    """
+    refused = _read_list(listed)
+    with open_table(audience, options) as source:
+        reader = source.table()
+        writer = csv.writer(file, delimiter=reader.delimiter or ",")
+        writer.writerow(reader.header)
+        copied = 0
+        for batch in reader.batches():
+            for line, row in _named(batch, refused):
+                _require_same(reader.header, row, line, refused[line], audience)
+                if isinstance(row, str):
+                    file.write(f"{row}\r\n")
+                else:
+                    writer.writerow(row)
+                copied += 1
+    if copied < len(refused):
+        raise _changed(audience)
+    return copied
+
+
+def _read_list(listed: Path) -> dict[int, ListedReject]:
+    """The rejected rows by line. Read like an audience, since a spreadsheet may have saved it again."""
+    refused: dict[int, ListedReject] = {}
+    with open_table(listed) as source:
+        reader = source.table()
+        if tuple(reader.header) != HEADER:
+            raise ConfigurationError(
+                "this is not a list of rejected rows",
+                where=str(listed),
+                remedy="give the list that `campaign create` or `audience check` wrote",
+            )
+        for batch in reader.batches():
+            for line, code, column, _, value in batch.rows:
+                if code not in KNOWN_PHONES and line.isdecimal():
+                    refused[int(line)] = ListedReject(column, value)
+            if len(refused) > LISTED_MAX:
+                raise ConfigurationError(f"the list has more than {LISTED_MAX:,} rows", where=str(listed))
+    return refused
+
+
+def _named(batch: RowBatch, refused: dict[int, ListedReject]) -> Iterator[tuple[int, Row | str]]:
+    """The rows that the list names, in file order; a line as text if it is not a valid row."""
+    rows: list[tuple[int, Row | str]] = [
+        (line, row) for line, row in zip(batch.lines, batch.rows, strict=True) if line in refused
+    ]
+    rows += [(reject.line, reject.value) for reject in batch.rejects if reject.line in refused]
+    yield from sorted(rows, key=lambda named: named[0])
+
+
+def _require_same(header: Row, row: Row | str, line: int, refused: ListedReject, audience: Path) -> None:
+    column, value = refused
+    if isinstance(row, str):
+        cells = [row] if not column else []
+    else:
+        cells = [cell for name, cell in zip(header, row, strict=True) if spreadsheet_safe(name) == column]
+    if not any(value in (spreadsheet_safe(cell), spreadsheet_safe(as_written(cell))) for cell in cells):
+        raise _changed(audience, line)
+
+
+def _changed(audience: Path, line: int | None = None) -> ConfigurationError:
+    return ConfigurationError(
+        "the list does not match this file as it is now",
+        where=str(audience) if line is None else f"{audience}, line {line:,}",
+        remedy="make a new list with `drumbeat audience check`",
+    )

@@ -1,0 +1,99 @@
+"""The columns of an audience with their first values, and which column is probably which."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from campaigns.audience.check.reject_file import require_no_reject_list
+from campaigns.audience.open.opening import open_table
+from campaigns.options.sources import AS_IT_IS, ReadOptions
+from engine.core.language import find_language
+from engine.core.placeholder import Placeholder
+
+SAMPLE_ROWS = 3
+_PHONE_WORDS = (
+    "phone",
+    "telefon",
+    "mobile",
+    "handy",
+    "msisdn",
+    "whatsapp",
+    "tel",
+    "cell",
+    "celular",
+    "numero",
+)
+_LANGUAGE_WORDS = ("lang", "sprache", "locale", "idioma")
+_PLAIN = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Glimpse:
+    """`samples`: the first values of each column, in the order of `columns`."""
+
+    columns: Sequence[str]
+    samples: Sequence[Sequence[str]]
+    form: str
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The first rows."""
+        return list(zip(*self.samples, strict=True))
+
+
+def glimpse(path: Path, options: ReadOptions = AS_IT_IS) -> Glimpse:
+    """Read the header and the first rows of a file. Errors as `open_table`."""
+    with open_table(path, options) as source:
+        table = source.table()
+        require_no_reject_list(table.header, table.name)
+        rows = list(islice((row for batch in table.batches() for row in batch.rows), SAMPLE_ROWS))
+        samples = [[row[index] for row in rows] for index in range(len(table.header))]
+        return Glimpse(tuple(table.header), samples, table.form)
+
+
+def guess_phone_column(columns: Sequence[str]) -> str | None:
+    """The first column whose name holds a word for a phone; the most usual words come first."""
+    plain = {column: _plain(column) for column in columns}
+    for word in _PHONE_WORDS:
+        for column, name in plain.items():
+            if word in name:
+                return column
+    return None
+
+
+def guess_language_column(seen: Glimpse, languages: Sequence[str]) -> str | None:
+    """The column whose first values name these languages, better one whose name says so. Empty cells are no
+    sign of either.
+    """
+    found = [
+        column
+        for column, cells in zip(seen.columns, seen.samples, strict=True)
+        if any(cells) and all(find_language(cell, languages) for cell in cells if cell)
+    ]
+    named = [column for column in found if any(word in _plain(column) for word in _LANGUAGE_WORDS)]
+    return next(iter((*named, *found)), None)
+
+
+def guess_params(
+    seen: Glimpse, placeholders: Sequence[Placeholder], examples: Mapping[str, str], others: Collection[str]
+) -> list[str]:
+    """A column for each placeholder: the one with its name, else the one that its example names or holds.
+
+    Empty if none does: a wrong one would reach people. `examples`: by component and name, such as "body 1".
+    `others`: columns that something else takes.
+    """
+    free = [at for at, column in enumerate(seen.columns) if column not in others]
+    by_name = {_plain(seen.columns[at]): seen.columns[at] for at in free}
+    found = []
+    for placeholder in placeholders:
+        example = examples.get(f"{placeholder.component} {placeholder.name}", "").strip()
+        named = by_name.get(_plain(placeholder.name)) or by_name.get(_plain(example))
+        holding = [seen.columns[at] for at in free if example and example in seen.samples[at]]
+        found.append(named or (holding[0] if len(holding) == 1 else ""))
+    return found
+
+
+def _plain(name: str) -> str:
+    return _PLAIN.sub("", name.casefold())

@@ -1,0 +1,66 @@
+"""Checks the cells that name the media of a header: an HTTPS link, or a file beside the audience."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from campaigns.options.param_texts import is_link
+from engine.core.header_file import HEAD_BYTES, is_sendable_size, mime_type
+
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+FILES_REMEMBERED = 65_536  # the same picture stands in many rows; its file is looked at once
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderMedia:
+    """`kind`: image, video or document. `directory`: where the paths begin. No path leads out of it: who
+    writes an audience must not be able to send any file of this machine.
+    """
+
+    kind: str
+    directory: Path
+
+
+class HeaderMediaCheck:
+    """Finds what the service would refuse. Remembers the files that it looked at."""
+
+    def __init__(self, rule: HeaderMedia) -> None:
+        self._rule = rule
+        self._root = rule.directory.resolve()
+        self._problem_of_file = lru_cache(FILES_REMEMBERED)(self._look)
+
+    def problem(self, cell: str) -> str | None:
+        """The code of the problem, or None."""
+        if is_link(cell):
+            return None
+        if not cell:
+            return "media_empty"
+        return "media_link" if _SCHEME.match(cell) else self._problem_of_file(cell)
+
+    def files(self, cells: Sequence[str]) -> frozenset[str]:
+        """The files among good cells, as they are written there."""
+        return frozenset(cell for cell in set(cells) if not is_link(cell))
+
+    def _look(self, cell: str) -> str | None:
+        try:
+            path = (self._root / cell).resolve()
+            if not path.is_relative_to(self._root):
+                return "media_outside"
+            return file_problem(self._rule.kind, path)
+        except FileNotFoundError:
+            return "media_missing"
+        except (OSError, ValueError, RuntimeError):  # no permission, a NUL, links that lead in a circle
+            return "media_unreadable"
+
+
+def file_problem(kind: str, path: Path) -> str | None:
+    """Why a header cannot show a file, as the code of a rejected row. OSError if it cannot be read."""
+    if not path.is_file():
+        return "media_unreadable" if path.exists() else "media_missing"
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if mime_type(kind, path.name, head) is None:
+        return "media_type"
+    return None if is_sendable_size(kind, path.stat().st_size) else "media_size"

@@ -1,0 +1,84 @@
+"""Checks an audience file without a campaign: reads every row and stores nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaigns.audience.check.bad_rows import BadRows
+from campaigns.audience.check.duplicate_counter import DuplicateCounter
+from campaigns.audience.check.reject_file import RejectFile, require_no_reject_list
+from campaigns.audience.check.row_check import PHONES_ONLY, RowRules, row_check
+from campaigns.audience.open.opening import open_table
+from campaigns.options.sources import AS_IT_IS, ReadOptions
+from campaigns.progress import PlanProgress, ProgressCallback, no_progress
+from engine.core.phone_aliases import canonical_phone
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """The contents of a file. `good` rows can be sent to; `duplicates` of them repeat an earlier phone.
+
+    `form`: what the file holds. Of CSV, `encoding` and `delimiter` too; `encoding_guessed`: the file does not
+    name its encoding.
+    """
+
+    columns: Sequence[str]
+    form: str
+    encoding: str | None
+    encoding_guessed: bool
+    delimiter: str | None
+    rows: int
+    good: int
+    duplicates: int
+    reject_codes: Mapping[str, int]
+    rejects_path: Path | None
+
+    @property
+    def rejected(self) -> int:
+        return self.rows - self.good
+
+
+def inspect_audience(
+    path: Path,
+    *,
+    rejects_path: Path,
+    rules: RowRules = PHONES_ONLY,
+    options: ReadOptions = AS_IT_IS,
+    progress: ProgressCallback = no_progress,
+    bad_rows: BadRows | None = None,
+) -> Inspection:
+    """Check every row as `campaign create` does, in constant memory, with the same errors. `bad_rows` gets
+    the rows that a person may correct.
+
+    ConfigurationError if the temporary file for more than a million phones cannot be written.
+    """
+    with (
+        open_table(path, options) as source,
+        RejectFile(rejects_path, path) as rejects,
+        DuplicateCounter() as phones,
+    ):
+        reader = source.table()
+        require_no_reject_list(reader.header, reader.name)
+        check = row_check(reader.header, reader.name, rules)
+        rows = good = 0
+        for read in map(check.corrected, reader.batches()):
+            batch = check.check(read)
+            rejects.add(batch.rejects)
+            if bad_rows is not None:
+                bad_rows.add(reader, read, batch.rejects)
+            phones.add(map(canonical_phone, batch.phones))
+            rows, good = rows + batch.rows, good + len(batch.phones)
+            progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
+        source.require_unchanged()
+        return Inspection(
+            columns=tuple(reader.header),
+            form=reader.form,
+            encoding=None if reader.encoding is None else reader.encoding.label,
+            encoding_guessed=reader.encoding is not None and reader.encoding.is_guess,
+            delimiter=reader.delimiter,
+            rows=rows,
+            good=good,
+            duplicates=phones.count(),
+            reject_codes=dict(rejects.counts),
+            rejects_path=rejects.publish(),
+        )

@@ -1,0 +1,150 @@
+"""Rejected rows: the table of reject codes, and the file that lists the rows.
+
+A spreadsheet can open the file without running a formula. The file appears complete or not at all, only its
+owner can read it, and it never replaces the audience.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+from campaigns.audience.open.formats import stem
+from campaigns.output.output_file import is_stream, output_file, require_other_file
+from campaigns.output.spreadsheet import safe_cell
+from campaigns.reject import KNOWN_PHONES, VALUE_CHARACTERS_MAX, Reject
+from engine.errors import ConfigurationError
+
+HEADER = ("line", "code", "column", "reason", "value")
+
+_HEADER_LINE = ",".join(HEADER)
+
+
+def default_rejects_path(audience: Path, kind: str = "rejects") -> Path:
+    """`customers.csv` → `customers.rejects.csv` beside it. Each `kind` of command has its own list, so that
+    none replaces the rejects of a campaign.
+
+    In the working directory if the audience is an open stream such as /dev/stdin, or if its directory cannot
+    be written.
+    """
+    beside = audience.absolute().parent
+    is_open = is_stream(audience) or beside.is_relative_to("/dev")  # /dev/stdin may be a file
+    is_writable = os.access(beside, os.W_OK | os.X_OK)
+    directory = beside if is_writable and not is_open else Path.cwd()
+    return directory / f"{stem(audience)}.{kind}.csv"
+
+
+def spreadsheet_safe(value: str) -> str:
+    """The value, cut to a limit, without NUL, and quoted if a spreadsheet would run it."""
+    return safe_cell(value[:VALUE_CHARACTERS_MAX].replace("\x00", "\N{REPLACEMENT CHARACTER}"))
+
+
+def require_no_reject_list(header: Iterable[str], where: str) -> None:
+    """ConfigurationError if the header is that of a list of rejects.
+
+    The list holds duplicates too. A campaign from it would send to people who are in the first campaign.
+    """
+    if tuple(header) == HEADER:
+        raise ConfigurationError(
+            "this is a list of rejected rows; its duplicates are people who are in the campaign already",
+            where=where,
+            remedy="copy the rows to correct with `drumbeat audience rejected`",
+        )
+
+
+class RejectFile:
+    """Writes rejects to a draft; `publish` puts it in place. Without `publish`, the draft is removed at the
+    end.
+
+    UTF-8 with a byte order mark, which spreadsheets need for accents. If there is no reject, there is no
+    file, and the list of an earlier call is removed. A device or a pipe is opened at once and written to
+    directly. UsageError if `path` is the `source` of the rows.
+    """
+
+    def __init__(self, path: Path, source: Path | None) -> None:
+        if source is not None:
+            require_other_file(path, source, "--rejects")
+        self.path = path
+        self.counts: Counter[str] = Counter()
+        self._target = output_file(path)
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> RejectFile:
+        if self._target.is_direct:
+            try:
+                self._open()
+            except OSError as error:
+                raise self._unwritable(error) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            with suppress(OSError):  # the failed write raised already
+                self._file.close()
+            self._target.drop()
+
+    def add(self, rejects: Iterable[Reject]) -> None:
+        """Append rejects; ConfigurationError if the file cannot be written."""
+        rows = []
+        for reject in rejects:
+            self.counts[reject.code] += 1
+            value = reject.value if reject.code in KNOWN_PHONES else spreadsheet_safe(reject.value)
+            column = spreadsheet_safe(reject.column)
+            rows.append((reject.line, reject.code, column, reject.reason, value))
+        if rows:
+            self._write(rows)
+
+    def publish(self) -> Path | None:
+        """Put the file in its place and return its path; None if there is no reject."""
+        if self._file is None:
+            self._remove_stale()
+            return None
+        try:
+            self._file.flush()
+            if not self._target.is_direct:
+                os.fsync(self._file.fileno())
+            self._file.close()
+            self._target.publish()
+        except OSError as error:
+            raise self._unwritable(error) from error
+        self._file = None
+        return self.path if self.counts else None
+
+    def _write(self, rows: list[tuple[int, str, str, str, str]]) -> None:
+        try:
+            file = self._file or self._open()
+            if self.counts.total() == len(rows):
+                csv.writer(file).writerow(HEADER)
+            csv.writer(file).writerows(rows)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _open(self) -> TextIO:
+        self._file = os.fdopen(self._target.open(), "w", encoding="utf-8-sig", newline="")
+        return self._file
+
+    def _remove_stale(self) -> None:
+        """Remove an old list, but no other file that has this name."""
+        try:
+            with self._target.path.open("rb") as file:
+                first_line = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace").readline(100)
+            if first_line.strip() == _HEADER_LINE:
+                self._target.path.unlink(missing_ok=True)
+        except OSError:
+            return
+
+    def _unwritable(self, error: OSError) -> ConfigurationError:
+        return ConfigurationError(
+            f"the list of rejected rows cannot be written: {error.strerror}",
+            where=str(self.path),
+            remedy="name another file with --rejects",
+        )

@@ -1,0 +1,286 @@
+"""Checks each row: it needs a phone number, and variables that the service accepts.
+
+Nearly every row is good. Therefore whole columns are checked in one call where possible, and single rows only
+if their column fails.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import compress, repeat
+
+from campaigns.audience.check.columns import column_index
+from campaigns.audience.check.corrections import corrected
+from campaigns.audience.check.header_media import HeaderMedia, HeaderMediaCheck
+from campaigns.audience.check.template_choice import TemplateChoice, TemplateChooser
+from campaigns.audience.open.cell_error import cell_problem, failing_cells
+from campaigns.audience.open.reader import AudienceTable, Row, RowBatch, is_blank
+from campaigns.options.param_texts import is_literal
+from campaigns.options.sources import Corrections
+from campaigns.output.spreadsheet import as_written, is_export, is_variable_column, safe_cell
+from campaigns.phones.normaliser import Normaliser
+from campaigns.reject import Reject
+from engine.core.message import VARIABLE_CHARACTERS_MAX, check_variable
+from engine.errors import UsageError
+
+_SPACES_TOO_MANY = " " * 5
+_NAME_THE_PHONES = "; name the column of the phone numbers with --phone-column"
+
+
+@dataclass(slots=True)
+class CheckedBatch:
+    """The good rows of a batch, and its rejects. `read_bytes`: how much of the file was read by then.
+
+    A good row has its line, its phone in digits of E.164, a variable for each placeholder, and perhaps the
+    index of its template; without `template_indexes`, all rows have the first one. They are stored as
+    columns, because a tuple for each row would double the cost of its variables. `files`: what they name as
+    files of the header. `unmatched` counts what the good rows name as their language and is none.
+    """
+
+    read_bytes: int
+    lines: Sequence[int]
+    phones: Sequence[int]
+    variables: Sequence[tuple[str, ...]]
+    rejects: list[Reject]
+    template_indexes: Sequence[int] = ()
+    files: frozenset[str] = frozenset()
+    unmatched: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def rows(self) -> int:
+        return len(self.lines) + len(self.rejects)
+
+
+@dataclass(frozen=True, slots=True)
+class RowRules:
+    """What a person wants from each row, whatever the audience's form.
+
+    `params`: a column for each placeholder in order, or `=text` for a fixed text. `region`: the country of
+    national numbers. `mapped`: another name for a column → its name in the audience. `defaults`: a column →
+    the text for its empty cells. Columns are given by either name. `as_mobile`: see `mobile_forms`. `choice`:
+    which of several templates a row gets. `media`: the first of `params` is the media of the header.
+    `corrections`: rows that stand in for those of the audience. `is_stored`: the rows are recipients of a
+    campaign, and the first column has their phones as they are stored.
+    """
+
+    phone_column: str = "phone"
+    params: tuple[str, ...] = ()
+    region: str | None = None
+    mapped: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    as_mobile: tuple[str, ...] = ()
+    media: HeaderMedia | None = None
+    choice: TemplateChoice | None = None
+    corrections: Corrections = field(default_factory=dict)
+    is_stored: bool = False
+
+    @property
+    def literals(self) -> list[str]:
+        return [param[1:] for param in self.params if is_literal(param)]
+
+
+PHONES_ONLY = RowRules()
+
+
+@dataclass(frozen=True, slots=True)
+class RowCheck:
+    """Checks rows with one header. Made by `row_check`."""
+
+    normalise_all: Callable[[Iterable[str]], list[int | str]]
+    phone_index: int
+    phone_column: str
+    variable_columns: tuple[tuple[int, str], ...]  # index and name; fixed texts have none
+    value_columns: tuple[tuple[int, str], ...]  # these, and that of the languages
+    picks: tuple[int | str, ...]  # for each placeholder the index of its column, or its fixed text
+    exported: tuple[int, ...]  # variable columns that `campaign export` may have written
+    defaults: tuple[tuple[int, str], ...]  # index of a column, and the text for its empty cells
+    media: HeaderMediaCheck | None = None  # of the first pick
+    chooser: TemplateChooser | None = None  # if there are several templates
+    corrections: Corrections = field(default_factory=dict)
+
+    def corrected(self, batch: RowBatch) -> RowBatch:
+        """The batch as it is checked."""
+        return corrected(batch, self.corrections) if self.corrections else batch
+
+    def check(self, batch: RowBatch) -> CheckedBatch:
+        """Split a batch into good rows and rejects; blank rows are neither."""
+        batch = self.corrected(batch)
+        if not batch.rows:
+            return CheckedBatch(batch.read_bytes, (), (), (), sorted(batch.rejects, key=_line_of))
+        columns: list[Sequence[str]] = list(zip(*batch.rows, strict=True))
+        for index in self.exported:
+            columns[index] = list(map(as_written, columns[index]))
+        for index, text in self.defaults:
+            columns[index] = [cell if cell and not cell.isspace() else text for cell in columns[index]]
+        if self.media is not None and isinstance(self.picks[0], int):
+            columns[self.picks[0]] = list(map(str.strip, columns[self.picks[0]]))
+        phones = self.normalise_all(columns[self.phone_index])
+        refused = self._refused(batch, columns, phones)
+        kept = bytearray(b"\1") * len(phones)
+        for at in refused:
+            kept[at] = 0
+        rejects = batch.rejects + [reject for reject in refused.values() if reject is not None]
+        variables = list(compress(self._variables(columns), kept))
+        media = self.media
+        checked = CheckedBatch(
+            batch.read_bytes,
+            list(compress(batch.lines, kept)),
+            list(compress(phones, kept)),  # type: ignore[arg-type]  # a good phone is an int
+            variables,
+            sorted(rejects, key=_line_of),
+            files=frozenset() if media is None else media.files([row[0] for row in variables]),
+        )
+        if self.chooser is not None:
+            at_language = self.chooser.language_index
+            cells = None if at_language is None else list(compress(columns[at_language], kept))
+            checked.template_indexes = self.chooser.choose(cells, checked.phones, checked.unmatched)
+        return checked
+
+    def _variables(self, columns: Sequence[Sequence[str]]) -> Iterable[tuple[str, ...]]:
+        if not self.picks:
+            return repeat(())
+        picked = (repeat(pick) if isinstance(pick, str) else columns[pick] for pick in self.picks)
+        return zip(*picked, strict=False)
+
+    def _refused(
+        self, batch: RowBatch, columns: Sequence[Sequence[str]], phones: Sequence[int | str]
+    ) -> dict[int, Reject | None]:
+        """The rows that cannot be sent to, by index; None for a blank one."""
+        refused: dict[int, Reject | None] = {}
+        for at, phone in enumerate(phones):
+            if isinstance(phone, str):
+                row = batch.rows[at]
+                refused[at] = self._reject(batch.lines[at], row, phone)
+        for index, column in self.value_columns:
+            for at in failing_cells(columns[index]):
+                cell = columns[index][at]
+                refused.setdefault(at, Reject(batch.lines[at], cell_problem(cell) or "", column, cell))
+        for at, refused_media in self._refused_media(batch, columns):
+            refused.setdefault(at, refused_media)
+        for index, _ in self.variable_columns:
+            for at in suspects(columns[index]):
+                reject = self._variable_reject(batch.lines[at], [column[at] for column in columns])
+                if reject is not None:
+                    refused.setdefault(at, reject)
+        return refused
+
+    def _refused_media(
+        self, batch: RowBatch, columns: Sequence[Sequence[str]]
+    ) -> Iterator[tuple[int, Reject]]:
+        if self.media is None or not isinstance(self.picks[0], int):
+            return
+        column = dict(self.variable_columns)[self.picks[0]]
+        for at, cell in enumerate(columns[self.picks[0]]):
+            if (problem := self.media.problem(cell)) is not None:
+                yield at, Reject(batch.lines[at], problem, column, cell)
+
+    def _reject(self, line: int, row: Row, code: str) -> Reject | None:
+        if is_blank(row):
+            return None
+        cell = row[self.phone_index]
+        return Reject(line, cell_problem(cell) or code, self.phone_column, cell)
+
+    def _variable_reject(self, line: int, row: Row) -> Reject | None:
+        for index, column in self.variable_columns:
+            if (problem := check_variable(row[index])) is not None:
+                return Reject(line, f"variable_{problem}", column, row[index])
+        return None
+
+    def batches(self, table: AudienceTable) -> Iterator[CheckedBatch]:
+        """Check all rows of an audience."""
+        return map(self.check, table.batches())
+
+
+def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
+    """The check of one audience.
+
+    Raises MissingColumn, and UsageError for a wrong region or a text of an option that the service would
+    refuse.
+    """
+    _check_texts(rules)
+    if any(len(cells) != len(header) for cells in rules.corrections.values()):
+        raise UsageError("a corrected row needs one cell for each column", remedy="correct it again")
+    for name in rules.mapped.values():
+        column_index(header, name, where=where)
+
+    def index_of(name: str, otherwise: str = "") -> int:
+        wanted = rules.mapped.get(name, name)
+        if is_export(header) and safe_cell(wanted) in header:
+            wanted = safe_cell(wanted)
+        return column_index(header, wanted, where=where, otherwise=otherwise)
+
+    picks = tuple(param[1:] if is_literal(param) else index_of(param) for param in rules.params)
+    columns = [pick for pick in dict.fromkeys(picks) if isinstance(pick, int)]
+    phone_index = 0 if rules.is_stored else index_of(rules.phone_column, _NAME_THE_PHONES)
+    defaults = tuple((index_of(column), text) for column, text in rules.defaults.items())
+    if phone_index in dict(defaults):
+        raise UsageError("--default cannot be for the phones", remedy="name another column")
+    chooser = None if rules.choice is None else _chooser(rules.choice, index_of)
+    at_language = None if chooser is None else chooser.language_index
+    values = dict.fromkeys([*columns, *([] if at_language is None else [at_language])])
+    return RowCheck(
+        normalise_all=_stored if rules.is_stored else Normaliser(rules.region, rules.as_mobile).normalise_all,
+        phone_index=phone_index,
+        phone_column=rules.phone_column if rules.is_stored else header[phone_index],
+        variable_columns=tuple((index, header[index]) for index in columns),
+        value_columns=tuple((index, header[index]) for index in values),
+        picks=picks,
+        exported=tuple(
+            index
+            for index in columns
+            if index != phone_index and (is_export(header) or is_variable_column(header[index]))
+        ),
+        defaults=defaults,
+        media=None if rules.media is None else HeaderMediaCheck(rules.media),
+        chooser=chooser,
+        corrections=rules.corrections,
+    )
+
+
+def _stored(phones: Iterable[str]) -> list[int | str]:
+    """Return stored phones as they are: to read one again by the rules of a country may make it another's."""
+    return list(map(int, phones))
+
+
+def _chooser(choice: TemplateChoice, index_of: Callable[[str], int]) -> TemplateChooser:
+    return TemplateChooser(choice, None if choice.column is None else index_of(choice.column))
+
+
+def _check_texts(rules: RowRules) -> None:
+    for literal in rules.literals:
+        if (problem := check_variable(literal)) is not None:
+            raise UsageError(f"the fixed text --param ={literal!r} cannot be sent: {problem}")
+    for column, text in rules.defaults.items():
+        if (problem := check_variable(text)) is not None:
+            raise UsageError(f"the text of --default {column}={text!r} cannot be sent: {problem}")
+
+
+def suspects(column: Collection[str]) -> list[int]:
+    """The indexes of cells that `check_variable` may refuse; it accepts all others."""
+    found = [] if all(map(str.strip, column)) else [at for at, cell in enumerate(column) if not cell.strip()]
+    joined = "|".join(column)
+    if (
+        joined.isprintable()
+        and _SPACES_TOO_MANY not in joined
+        and max(map(len, column)) <= VARIABLE_CHARACTERS_MAX
+    ):
+        return found
+    return found + [at for at, cell in enumerate(column) if not surely_sendable((cell,))]
+
+
+def surely_sendable(variables: Sequence[str]) -> bool:
+    """A quick check: if true, `check_variable` accepts all of these. It may be false for good variables.
+
+    Printable text has no line break, tab or NUL; an empty or blank variable strips to nothing.
+    """
+    joined = "".join(variables)
+    return (
+        joined.isprintable()
+        and len(joined) <= VARIABLE_CHARACTERS_MAX
+        and _SPACES_TOO_MANY not in joined
+        and all(map(str.strip, variables))
+    )
+
+
+def _line_of(reject: Reject) -> int:
+    return reject.line

@@ -1,0 +1,1 @@
+"""An audience of any form becomes a table: formats, encodings, workbooks, queries."""

@@ -1,0 +1,124 @@
+"""Opens an audience of any form: a file, packed or not, or standard input.
+
+CSV is read where it is. Every other form is first written to a `Spool`; everything after that is shared.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from hashlib import file_digest
+from io import BufferedReader
+from pathlib import Path, PurePath
+from typing import BinaryIO
+
+from campaigns.audience.open.change_check import ChangeCheck
+from campaigns.audience.open.encoding import UnreadableAudience
+from campaigns.audience.open.formats import WORKBOOKS, Packing, recognise
+from campaigns.audience.open.json_lines import spool_json_lines
+from campaigns.audience.open.parquet import spool_parquet
+from campaigns.audience.open.reader import AudienceReader, AudienceTable, open_audience
+from campaigns.audience.open.spool import Spool
+from campaigns.audience.open.unpacking import read_stream, unpack
+from campaigns.audience.open.workbook_reader import read_sheet_names, read_workbook
+from campaigns.options.sources import AS_IT_IS, STANDARD_INPUT, Format, ReadOptions
+from engine.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAudience:
+    """An audience that is open: the text of a CSV file, or a spool. `source` is the file that may change."""
+
+    name: str
+    content: BinaryIO | Spool
+    source: ChangeCheck | None = None
+    noted: Mapping[str, str] = field(default_factory=dict)  # stored with the campaign, for people
+
+    def sha256(self) -> str:
+        """The hash of its content: of a CSV file's bytes, or of the rows of another form."""
+        if isinstance(self.content, Spool):
+            return self.content.sha256()
+        self.content.seek(0)
+        digest = file_digest(self.content, "sha256").hexdigest()  # type: ignore[arg-type]  # any file
+        self.content.seek(0)
+        return digest
+
+    def table(self) -> AudienceTable:
+        """Its header and rows. UnreadableAudience if there is no header."""
+        if isinstance(self.content, Spool):
+            return self.content.table()
+        return AudienceReader(self.content, self.name)
+
+    def require_unchanged(self) -> None:
+        """UnreadableAudience if the file was written to since it was opened."""
+        if self.source is not None:
+            self.source.require_unchanged()
+
+
+@contextmanager
+def open_table(path: Path, options: ReadOptions = AS_IT_IS) -> Iterator[OpenAudience]:
+    """Open a file, or standard input for `-`. UnreadableAudience names what is wrong and what to do."""
+    with ExitStack() as stack:
+        file, name, source, found = _recognised(path, stack)
+        form = options.form or found
+        _check_sheet(form, options, name)
+        if form is Format.CSV:
+            yield OpenAudience(name, file, source)
+            return
+        spool = stack.enter_context(Spool(name))
+        _fill(spool, file, form, options.sheet)
+        if source is not None:
+            source.require_unchanged()
+        yield OpenAudience(spool.name, spool)
+
+
+def sheets_of(path: Path) -> list[str]:
+    """The sheets of a workbook that have rows, for whoever must choose one; none of another form."""
+    with ExitStack() as stack:
+        file, name, _, form = _recognised(path, stack)
+        return read_sheet_names(file, form, name) if form in WORKBOOKS else []
+
+
+def _recognised(path: Path, stack: ExitStack) -> tuple[BinaryIO, str, ChangeCheck | None, Format]:
+    file, name, source = _opened(path, stack)
+    found = recognise(file, name)
+    if not isinstance(found, Packing):
+        return file, name, source, found
+    file = stack.enter_context(unpack(file, found, name))
+    if source is not None:
+        source.require_unchanged()
+    return file, name, source, _recognise_unpacked(file, name)
+
+
+def _opened(path: Path, stack: ExitStack) -> tuple[BinaryIO, str, ChangeCheck | None]:
+    if path == STANDARD_INPUT:
+        name = "standard input"
+        return stack.enter_context(read_stream(sys.stdin.buffer, name)), name, None
+    file: BufferedReader = stack.enter_context(open_audience(path))
+    return file, str(path), ChangeCheck(file, str(path))
+
+
+def _recognise_unpacked(file: BinaryIO, name: str) -> Format:
+    inner = PurePath(name).stem if PurePath(name).suffix else name
+    found = recognise(file, inner)
+    if isinstance(found, Packing):
+        raise UnreadableAudience(
+            f"it is packed twice, with {found} inside", where=name, remedy="unpack it first"
+        )
+    return found
+
+
+def _check_sheet(form: Format, options: ReadOptions, name: str) -> None:
+    if options.sheet is not None and form not in WORKBOOKS:
+        raise UsageError(f"--sheet is for workbooks, and {name} is {form.value}", remedy="remove --sheet")
+
+
+def _fill(spool: Spool, file: BinaryIO, form: Format, sheet: str | None) -> None:
+    if form in WORKBOOKS:
+        read_workbook(file, form, sheet, spool)
+    elif form is Format.JSON_LINES:
+        spool_json_lines(file, spool)
+    else:
+        spool_parquet(file, spool)

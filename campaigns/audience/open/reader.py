@@ -1,0 +1,333 @@
+"""Reads an audience file in batches of rows, each with the line where it starts. Memory does not grow with
+it.
+
+Law: a row that cannot be read is lost alone. A quoted cell that is never closed would otherwise take the rest
+of the file: if a row of several lines is wrong, only its first line is rejected, and reading continues at the
+next line. Most pieces have one row in each line and are split in one call.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, Protocol
+
+from campaigns.audience.open.delimiter import delimiter_of, hinted_delimiter
+from campaigns.audience.open.encoding import (
+    Encoding,
+    TextChunk,
+    UnreadableAudience,
+    count_lines,
+    decode,
+    detect,
+)
+from campaigns.reject import Reject
+
+LINE_CHARACTERS_MAX = 1 << 20  # a line is held in memory; a longer one is no table
+ROW_CHARACTERS_MAX = 1 << 20  # limit of a row with line breaks in quotes; it may be read twice
+HEAD_CHARACTERS = 1 << 16  # holds the whole header, even with line breaks in its names
+COLUMNS_MAX = 1_000
+
+Row = list[str]
+
+
+@dataclass(slots=True)
+class RowBatch:
+    """Rows with as many cells as the header, in file order. `rows[i]` starts in line `lines[i]`, from 1."""
+
+    read_bytes: int
+    lines: Sequence[int] = ()
+    rows: list[Row] = field(default_factory=list)
+    rejects: list[Reject] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Complete lines with their line ends. `first`: the number of the first line, from 1."""
+
+    first: int
+    text: str
+    read_bytes: int
+
+    def lines(self) -> list[str]:
+        return list(io.StringIO(self.text, newline=""))
+
+    def parts(self, characters: int) -> Iterator[Piece]:
+        """The same lines in pieces of at most `characters`, unless a single line is longer."""
+        at, first = 0, self.first
+        while at < len(self.text):
+            end = self.text.rfind("\n", at, at + characters) + 1 or len(self.text)
+            part = Piece(first, self.text[at:end], self.read_bytes)
+            yield part
+            at, first = end, first + count_lines(part.text)
+
+
+class PieceRows(NamedTuple):
+    """The rows of a piece, and the lines of its last row if that continues in the next piece."""
+
+    batch: RowBatch
+    rest: Piece | None
+
+
+class AudienceTable(Protocol):
+    """A table of recipients, whatever it was read from: a header, then rows in pieces, once.
+
+    `form` names what it was read from. `delimiter` and `encoding` are those of a CSV file, else None.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def form(self) -> str: ...
+    @property
+    def header(self) -> Row: ...
+    @property
+    def total_bytes(self) -> int: ...
+    @property
+    def encoding(self) -> Encoding | None: ...
+    @property
+    def delimiter(self) -> str | None: ...
+
+    def pieces(self) -> Iterator[Piece]:
+        """The rows in pieces of about a mebibyte, at least one."""
+
+    def read(self, piece: Piece, *, final: bool) -> PieceRows:
+        """The rows of a piece. `final`: no other piece follows."""
+
+    def batches(self) -> Iterator[RowBatch]:
+        """All rows, instead of `pieces`."""
+
+
+class _Cursor:
+    """Gives lines to a csv reader, which takes as many as a row needs. `position` can be set back."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.position = 0
+        self.ran_out = False
+        self._lines = lines
+
+    def __iter__(self) -> _Cursor:
+        return self
+
+    def __next__(self) -> str:
+        if self.position == len(self._lines):
+            self.ran_out = True
+            raise StopIteration
+        self.position += 1
+        return self._lines[self.position - 1]
+
+
+class AudienceReader:
+    """Reads an open audience file: `header`, `delimiter` and `encoding`, then `batches()` once.
+
+    Raises UnreadableAudience.
+    """
+
+    form = "CSV"
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self.name = name
+        self.encoding: Encoding = detect(file)
+        self.total_bytes = os.fstat(file.fileno()).st_size
+        self._pieces = split_lines(decode(file, self.encoding, name), name)
+        self._ahead = self._read_head()
+        self.delimiter = self._read_delimiter()
+        self.header = self._read_header()
+
+    def batches(self) -> Iterator[RowBatch]:
+        """All rows after the header, in batches of about a mebibyte."""
+        return read_all(self)
+
+    def pieces(self) -> Iterator[Piece]:
+        """The lines after the header in pieces of about a mebibyte, at least one; instead of `batches`."""
+        yield self._ahead
+        yield from self._pieces
+
+    def read(self, piece: Piece, *, final: bool) -> PieceRows:
+        """The rows of a piece. `final`: no other piece follows."""
+        batch = read_plain(piece, self.delimiter, len(self.header))
+        return self._read_row_by_row(piece, final) if batch is None else PieceRows(batch, None)
+
+    def _read_head(self) -> Piece:
+        """The first lines as one piece that contains the whole header, without blank lines before it."""
+        text, read_bytes = "", 0
+        for piece in self._pieces:
+            text, read_bytes = text + piece.text, piece.read_bytes
+            if len(text) >= HEAD_CHARACTERS:
+                break
+        # Concatenated files, or files with two byte order marks, have one in their text.
+        head = Piece(1, text.lstrip("\ufeff"), read_bytes)
+        lines = head.lines()
+        blank = next((at for at, line in enumerate(lines) if line.strip()), len(lines))
+        if blank == len(lines):
+            raise UnreadableAudience(
+                "the file is empty", where=self.name, remedy="its first line must name the columns"
+            )
+        return _without(head, lines, blank)
+
+    def _read_delimiter(self) -> str:
+        lines = self._ahead.lines()
+        if (hinted := hinted_delimiter(lines[0])) is not None:
+            self._ahead = _without(self._ahead, lines, 1)
+            return hinted
+        return delimiter_of(lines[0])
+
+    def _read_header(self) -> Row:
+        lines = self._ahead.lines()
+        cursor = _Cursor(lines)
+        try:
+            header = next(csv.reader(cursor, delimiter=self.delimiter, strict=True), [])
+        except csv.Error as error:
+            raise UnreadableAudience(
+                f"the header cannot be read: {error}", where=f"{self.name}, line {self._ahead.first}"
+            ) from error
+        if not header or len(header) > COLUMNS_MAX:
+            raise UnreadableAudience(f"the header has {len(header):,} columns", where=self.name)
+        if "\x00" in "".join(header):
+            raise UnreadableAudience(
+                f"the header, read as {self.encoding.label}, holds NUL characters",
+                where=f"{self.name}, line {self._ahead.first}",
+                remedy="the file is not text, or its encoding cannot be detected; export it as UTF-8",
+            )
+        self._ahead = _without(self._ahead, lines, cursor.position)
+        return header
+
+    def _read_row_by_row(self, piece: Piece, final: bool) -> PieceRows:
+        lines = piece.lines()
+        cursor = _Cursor(lines)
+        reader = csv.reader(cursor, delimiter=self.delimiter, strict=True)
+        starts: list[int] = []
+        batch = RowBatch(piece.read_bytes, starts)
+        while (start := cursor.position) < len(lines):
+            problem = self._read_row(reader, batch.rows)
+            if problem is None:
+                starts.append(piece.first + start)
+                continue
+            if cursor.ran_out and not final and _may_continue(lines[start:]):
+                return PieceRows(batch, _without(piece, lines, start))
+            cursor.position, cursor.ran_out = start + 1, False
+            if problem == "cell_size" and len(lines[start]) <= csv.field_size_limit():
+                problem = "row_quotes"  # an unclosed quote made the cell too large
+            if problem != "blank":
+                value = lines[start].rstrip("\r\n")
+                batch.rejects.append(Reject(piece.first + start, problem, "", value))
+        return PieceRows(batch, None)
+
+    def _read_row(self, reader: Iterator[Row], rows: list[Row]) -> str | None:
+        """Append the next row, or return what is wrong with it."""
+        try:
+            row = next(reader)
+        except csv.Error as error:
+            return "cell_size" if "field limit" in str(error) else "row_quotes"
+        if len(row) == len(self.header):
+            rows.append(row)
+            return None
+        return "blank" if is_blank(row) else "row_shape"
+
+
+def split_lines(chunks: Iterator[TextChunk], name: str, first: int = 1) -> Iterator[Piece]:
+    """The complete lines of a text, at least one piece. `first`: the number of the first line."""
+    incomplete, read_bytes = "", 0
+    for chunk, read_bytes in chunks:
+        text = incomplete + chunk
+        # A carriage return at the end of the chunk may be half of a line end.
+        end = max(text.rfind("\n"), text.rfind("\r", 0, len(text) - 1)) + 1
+        piece = Piece(first, text[:end], read_bytes)
+        first, incomplete = first + count_lines(piece.text), text[end:]
+        if len(incomplete) > LINE_CHARACTERS_MAX:
+            raise line_too_long(first, name)
+        yield piece
+    yield Piece(first, incomplete, read_bytes)
+
+
+def line_too_long(line: int, name: str) -> UnreadableAudience:
+    return UnreadableAudience(
+        f"line {line} is longer than {LINE_CHARACTERS_MAX:,} characters",
+        where=name,
+        remedy="it is no table, or its line ends are lost; export it again with one row in each line",
+    )
+
+
+def read_all(table: AudienceTable) -> Iterator[RowBatch]:
+    """All rows of a table in batches, read by this process alone."""
+    pieces = table.pieces()
+    piece = next(pieces)
+    for following in chain(pieces, [None]):
+        found = table.read(piece, final=following is None)
+        yield found.batch
+        if following is not None:
+            piece = joined(found.rest, following)
+
+
+def read_plain(piece: Piece, delimiter: str, width: int) -> RowBatch | None:
+    """The rows of a piece with one row in each line; None if a row spans lines or cannot be read.
+
+    Such a piece is read row by row, after the previous piece, whose last row may continue in it.
+    """
+    lines = piece.lines()
+    try:
+        rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
+    except csv.Error:
+        return None
+    if len(rows) != len(lines):  # a row spans several lines
+        return None
+    batch = RowBatch(piece.read_bytes, range(piece.first, piece.first + len(rows)), rows)
+    if set(map(len, rows)) <= {width}:
+        return batch
+    batch.rejects = [
+        Reject(piece.first + at, "row_shape", "", lines[at].rstrip("\r\n"))
+        for at, row in enumerate(rows)
+        if len(row) != width and not is_blank(row)
+    ]
+    right = [at for at, row in enumerate(rows) if len(row) == width]
+    batch.lines = [piece.first + at for at in right]
+    batch.rows = [rows[at] for at in right]
+    return batch
+
+
+def is_blank(row: Row) -> bool:
+    """Whether the row has no text. Spreadsheets leave such lines at the end; they are not rows."""
+    return not any(cell and not cell.isspace() for cell in row)
+
+
+def joined(rest: Piece | None, following: Piece) -> Piece:
+    """The next piece with the lines that the previous one left over in front."""
+    if rest is None:
+        return following
+    return Piece(rest.first, rest.text + following.text, following.read_bytes)
+
+
+def _may_continue(lines: list[str]) -> bool:
+    return sum(map(len, lines)) <= ROW_CHARACTERS_MAX
+
+
+def _without(piece: Piece, lines: list[str], count: int) -> Piece:
+    """The piece without its first `count` lines."""
+    return Piece(piece.first + count, "".join(lines[count:]), piece.read_bytes)
+
+
+def open_audience(path: Path) -> io.BufferedReader:
+    """Open an audience; UnreadableAudience if it is missing or not a regular file."""
+    try:
+        # Opening a named pipe would wait for a writer.
+        if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
+            raise UnreadableAudience(
+                "an audience must be a regular file, because it is read more than once",
+                where=str(path),
+                remedy="save it to a file first",
+            )
+        return path.open("rb")
+    except FileNotFoundError as error:
+        raise UnreadableAudience(
+            "the audience file does not exist", where=str(path.absolute()), remedy="check the path"
+        ) from error
+    except OSError as error:
+        raise UnreadableAudience(
+            f"the audience file cannot be opened: {error.strerror}", where=str(path)
+        ) from error

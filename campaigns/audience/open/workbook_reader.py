@@ -1,0 +1,104 @@
+"""Reads a workbook in a process of its own, with a limit of its memory.
+
+A workbook is read as a whole, and a small one can hold a table of many gigabytes: repeated cells, or one long
+text in a million cells. The limit is the only one that holds for all of them. When the process ends, its
+memory is free again.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import campaigns
+from campaigns.audience.open.encoding import UnreadableAudience
+from campaigns.audience.open.spool import Spool
+from campaigns.audience.open.workbook import SheetFound, SheetRequest
+from campaigns.options.sources import Format
+
+READ_S_MAX = 300.0  # a million rows take ten seconds
+MEMORY_BYTES_MAX = 3 << 30  # address space of the process
+# A sheet takes up to twice its unpacked size. A million rows of four columns are 0.2 GiB.
+UNPACKED_BYTES_MAX = 1 << 30
+PROCESS = "campaigns.audience.open.workbook_process"
+_ROOT = Path(campaigns.__file__).parents[1]
+
+
+def read_workbook(file: BinaryIO, form: Format, sheet: str | None, spool: Spool) -> None:
+    """Write the rows of a sheet to the spool. UnreadableAudience if it is no table, damaged or too large."""
+    found = _ask(file, form, spool, SheetRequest(spool.name, sheet, MEMORY_BYTES_MAX))
+    spool.name, spool.form, spool.header, spool.first = cast("SheetFound", found)
+
+
+def read_sheet_names(file: BinaryIO, form: Format, name: str) -> list[str]:
+    """The visible sheets that have rows. UnreadableAudience as `read_workbook`."""
+    with Spool(name) as spool:
+        request = SheetRequest(name, None, MEMORY_BYTES_MAX, names_only=True)
+        return cast("list[str]", _ask(file, form, spool, request))
+
+
+def _ask(file: BinaryIO, form: Format, spool: Spool, request: SheetRequest) -> SheetFound | list[str]:
+    if form is Format.XLS:
+        _require_size(os.fstat(file.fileno()).st_size, spool.name)
+    else:
+        _check_archive(file, spool.name)
+    try:
+        process = _run(file, spool, request)
+    except subprocess.TimeoutExpired as error:
+        raise UnreadableAudience(
+            f"the workbook takes longer than {READ_S_MAX:.0f} s to read",
+            where=spool.name,
+            remedy="export the sheet as CSV",
+        ) from error
+    if process.returncode:
+        raise UnreadableAudience(
+            f"the workbook cannot be read within {MEMORY_BYTES_MAX >> 20:,} MiB of memory, or is damaged",
+            where=spool.name,
+            remedy="export the sheet as CSV",
+        )
+    found: SheetFound | list[str] | UnreadableAudience = pickle.loads(process.stdout)  # noqa: S301 - our own
+    if isinstance(found, UnreadableAudience):
+        raise found
+    return found
+
+
+def _run(file: BinaryIO, spool: Spool, request: SheetRequest) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(  # noqa: S603 - our own module
+        [sys.executable, "-P", "-m", PROCESS, str(file.fileno()), str(spool.file.fileno())],
+        input=pickle.dumps(request),
+        capture_output=True,
+        pass_fds=(file.fileno(), spool.file.fileno()),
+        env={**os.environ, "PYTHONPATH": str(_ROOT)},
+        start_new_session=True,
+        timeout=READ_S_MAX,
+        check=False,
+    )
+
+
+def _check_archive(file: BinaryIO, name: str) -> None:
+    """Compare the sizes in the directory with the limit, then read all: a member that is longer than it says,
+    or cut off, fails its checksum.
+    """
+    file.seek(0)
+    try:
+        with zipfile.ZipFile(file) as archive:
+            _require_size(sum(info.file_size for info in archive.infolist()), name)
+            damaged = archive.testzip()
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        damaged = str(error)
+    if damaged:
+        raise UnreadableAudience(
+            f"the workbook is cut off or damaged: {damaged}", where=name, remedy="copy or save it again"
+        )
+
+
+def _require_size(size: int, name: str) -> None:
+    if size > UNPACKED_BYTES_MAX:
+        raise UnreadableAudience(
+            f"the workbook unpacks to {size:,} bytes; at most {UNPACKED_BYTES_MAX:,} are read",
+            where=name,
+            remedy="export the sheet as CSV",
+        )

@@ -1,0 +1,1 @@
+"""Campaigns that are made from stored ones: retries, clones, edits, deletions."""

@@ -1,0 +1,47 @@
+"""Changes options of a planned campaign without its audience, which may be gone by now."""
+
+from collections.abc import Collection
+
+from campaigns.options.spec import CampaignSpec, identify_again
+from campaigns.planning.change import Asked, require_allowed
+from campaigns.planning.change_rules import Effect, effect_of
+from campaigns.planning.create import change_options, planned_row
+from campaigns.planning.created import CreatedCampaign, existing_campaign, known_campaign
+from campaigns.planning.removal import lock_names
+from campaigns.progress import STATEMENT_TIMEOUT_S
+from engine.core.states import CampaignState
+from engine.store.database import close, connect
+
+
+async def amend_campaign(
+    url: str,
+    spec: CampaignSpec,
+    *,
+    change_by: str,
+    dry_run: bool = False,
+    unchanged_in: Collection[CampaignState] = (),
+    now: bool = False,
+) -> CreatedCampaign | None:
+    """Change a planned campaign to other options, of the same audience; None if that needs a new plan.
+
+    Reads no audience. Raises as `create_campaign`.
+    """
+    schedule = spec.checked_guards().schedule
+    connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
+    try:
+        await lock_names(connection, spec.name, spec.external_id)
+        row = await planned_row(connection, spec, dry_run=dry_run)
+        if row is None:
+            return None
+        known = known_campaign(row)
+        identity = identify_again(spec, schedule, known.options)
+        changes = known.changes_to(identity)
+        await require_allowed(connection, known, changes, unchanged_in)
+        if not changes:
+            return existing_campaign(row)
+        if effect_of(changes) is Effect.PLANNED_ANEW:
+            return None
+        asked = Asked(spec, schedule, identity, changes)
+        return await change_options(connection, row, asked, change_by, dry_run=dry_run, now=now)
+    finally:
+        await close(connection)

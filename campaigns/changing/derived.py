@@ -1,0 +1,132 @@
+"""Campaigns that are made from the stored options of others: clones, edits and retries."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from campaigns.campaign import find_campaign, require_planned
+from campaigns.changing.amend import amend_campaign
+from campaigns.options.campaign_spec import campaign_spec
+from campaigns.options.sources import STANDARD_INPUT
+from campaigns.options.spec import CampaignSpec
+from campaigns.options.stored import StoredOptions, stored_options, stored_values
+from campaigns.options.values import AUDIENCE_KEYS, needs_audience, of_clone, of_edit
+from campaigns.planning.create import create_campaign
+from campaigns.planning.created import CreatedCampaign
+from campaigns.progress import ProgressCallback, no_progress
+from engine.core.states import CampaignState
+from engine.errors import UsageError
+from engine.process.disk_space import Disk
+from engine.sending.header_file_uploads import OpenUploads, no_uploads
+from engine.store.database import Connection, Pool
+
+# Keys that name files, databases and rows of this machine: nothing for callers from elsewhere.
+OF_THIS_MACHINE = frozenset(
+    {
+        "audience",
+        "audience_sql",
+        "audience_database",
+        "exclude",
+        "header_file",
+        "header_column",
+        "rejects",
+    }
+)
+# Keys about rows that are left out. The stored recipients of a campaign are without them.
+_LEAVES_OUT = ("exclude", "strict")
+
+
+def require_remote(changes: Iterable[str]) -> None:
+    """UsageError if the changes name something of this machine."""
+    if named := OF_THIS_MACHINE.intersection(changes):
+        raise UsageError(
+            f"{min(named)} cannot be changed from elsewhere: it names what is on the server",
+            remedy="use the command line, or an upload",
+        )
+
+
+async def cloned(
+    database: Pool | Connection, name: str, new: str, changes: Mapping[str, Any], unset: Iterable[str] = ()
+) -> CampaignSpec:
+    """The options of a campaign for one named `new`. `changes`, `unset`: by the keys of a manifest.
+
+    The audience is read anew from where it was read; of an uploaded list, the stored recipients are taken.
+    """
+    stored = await stored_options(database, name)
+    unset = tuple(unset)
+    if _was_uploaded(stored.values, changes):
+        changes, unset = _of_stored_people(stored.name, changes, unset)
+    return campaign_spec(**of_clone(stored.values, new, changes, unset, campaign_spec))
+
+
+async def retried(database: Pool | Connection, name: str) -> CampaignSpec | None:
+    """The options of a campaign for its retry; None if they are not stored as they were given."""
+    campaign = await find_campaign(database, name)
+    require_planned(campaign)
+    values = await stored_values(database, campaign.campaign_id)
+    return campaign_spec(**of_edit(values, {}, (), campaign_spec)) if values else None
+
+
+async def edit_campaign(
+    url: str,
+    stored: StoredOptions,
+    changes: Mapping[str, Any],
+    unset: Iterable[str] = (),
+    progress: ProgressCallback = no_progress,
+    *,
+    change_by: str,
+    disk: Disk | None = None,
+    dry_run: bool = False,
+    open_uploads: OpenUploads = no_uploads,
+    unchanged_in: Collection[CampaignState] = (),
+    now: bool = False,
+) -> CreatedCampaign:
+    """Change options of a planned campaign, and plan a draft anew if that is needed. `changes`, `unset`: as
+    of `cloned`. `unchanged_in`, `now`: as of `create_campaign`. ChangeRefused, with what differs, if an
+    option may not change now.
+    """
+    if "name" in changes:
+        raise UsageError("a campaign keeps its name", remedy="clone it, and delete this draft")
+    unset = tuple(unset)
+    spec = campaign_spec(**of_edit(stored.values, changes, unset, campaign_spec))
+    was_uploaded = _was_uploaded(stored.values, changes)
+    if was_uploaded:
+        spec = replace(spec, given={**spec.given, "audience": stored.values["audience"]})
+    if not needs_audience(changes, unset):
+        amended = await amend_campaign(
+            url, spec, change_by=change_by, dry_run=dry_run, unchanged_in=unchanged_in, now=now
+        )
+        if amended is not None:
+            return amended
+    if was_uploaded:
+        changes, unset = _of_stored_people(stored.name, changes, unset)
+        spec = campaign_spec(**of_edit(stored.values, changes, unset, campaign_spec))
+    return await create_campaign(
+        url,
+        spec,
+        progress,
+        disk=disk,
+        dry_run=dry_run,
+        change_by=change_by,
+        open_uploads=open_uploads,
+        unchanged_in=unchanged_in,
+        now=now,
+    )
+
+
+def _was_uploaded(values: Mapping[str, Any], changes: Mapping[str, Any]) -> bool:
+    """Whether the audience is an uploaded list: only its name is stored, and the file is not kept."""
+    file = values.get("audience")
+    is_name = file is not None and Path(file) != STANDARD_INPUT and not Path(file).is_absolute()
+    return is_name and AUDIENCE_KEYS.isdisjoint(changes)
+
+
+def _of_stored_people(
+    name: str, changes: Mapping[str, Any], unset: tuple[str, ...]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The changes with the stored recipients of a campaign as the audience."""
+    leaves_out = [key for key in _LEAVES_OUT if key not in changes]
+    return {**changes, "audience_campaign": name}, (*unset, *leaves_out)

@@ -1,0 +1,104 @@
+"""Sends a message to one person: as a campaign with one recipient.
+
+So the message is claimed before it is sent, kept to the pace and the pair rate, and recorded like all others.
+"""
+
+import asyncio
+import secrets
+import tempfile
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from campaigns.campaign import find_campaign
+from campaigns.command_text import command_text
+from campaigns.life.run import paused, run_campaign
+from campaigns.options.order import OrderOptions
+from campaigns.options.spec import CampaignSpec
+from campaigns.phones.normaliser import Normaliser
+from campaigns.planning.create import create_campaign
+from campaigns.reject import REASONS
+from campaigns.results.export import COLUMNS, export_rows
+from campaigns.stored_recipients import require_kept
+from engine.core.order import Priority
+from engine.core.states import CampaignState, RecipientState
+from engine.errors import Incomplete, UsageError
+from engine.process.disk_space import Disk
+from engine.process.settings import ServiceSettings
+from engine.sending.header_file_uploads import OpenUploads, no_uploads
+from engine.store.database import Pool
+
+URGENT = OrderOptions(Priority.URGENT)  # a password reset must not wait behind a sale
+_ACCEPTED = (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVERED, RecipientState.READ)
+
+
+@dataclass(frozen=True, slots=True)
+class SentToOne:
+    """The message and what happened to it, in the words of `campaign export`. `phone`: digits of E.164."""
+
+    name: str
+    phone: str
+    state: str
+    code: str
+    reason: str
+    wamid: str
+    phone_number_id: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {"schema": 1, **asdict(self), "code": int(self.code) if self.code else None}
+
+    def require_accepted(self) -> None:
+        """Incomplete, with the reason, unless the service accepted the message."""
+        if self.state in _ACCEPTED:
+            return
+        code = f" ({self.code})" if self.code else ""
+        in_doubt = self.state == RecipientState.UNKNOWN
+        raise Incomplete(
+            f"the message is not accepted: {self.state}{code}, {self.reason or 'no reason is known'}",
+            remedy=f"see `{command_text('campaign', 'settle', self.name)}`" if in_doubt else "",
+        )
+
+
+def new_name() -> str:
+    """A name for the campaign of one message, such as `message-20260101T120000Z-3f9a`."""
+    return f"message-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+
+
+async def plan_message(
+    url: str,
+    spec: CampaignSpec,
+    to: str,
+    *,
+    disk: Disk | None = None,
+    open_uploads: OpenUploads = no_uploads,
+) -> None:
+    """Store the campaign `spec` with the recipient `to`. The same call again changes nothing.
+
+    UsageError if `to` is no phone; other errors as `create_campaign`.
+    """
+    phone = Normaliser(spec.region).normalise(to)
+    if isinstance(phone, str):
+        raise UsageError(f"the phone {to!r} cannot be read: {REASONS[phone]}")
+    with tempfile.TemporaryDirectory(prefix="drumbeat-message-") as directory:
+        audience = Path(directory) / "recipient.csv"
+        await asyncio.to_thread(audience.write_text, f"phone\n+{phone}\n", "utf-8")
+        spec = replace(spec, audience=audience, region=None, order=URGENT)
+        await create_campaign(url, spec, disk=disk, open_uploads=open_uploads)
+
+
+async def run_message(
+    pool: Pool, service: ServiceSettings, name: str, *, stop: asyncio.Event, disk: Disk | None = None
+) -> SentToOne:
+    """Send a planned message and return what happened to it. While another process has the number, wait: that
+    process may send the message. Raises the error that `paused` makes of a pause.
+    """
+    end = await run_campaign(pool, service, name, stop=stop, wait=True, disk=disk, compare_templates=False)
+    if end.status.state is CampaignState.PAUSED and not end.stopped:
+        raise paused(end.status)
+    campaign = await find_campaign(pool, name)
+    await require_kept(pool, campaign.campaign_id, name)
+    pages = [page async for page in export_rows(pool, campaign.campaign_id)]
+    cells = dict(zip(COLUMNS, pages[0][0], strict=False))
+    wanted = {key: cells[key] for key in ("phone", "state", "code", "reason", "wamid", "phone_number_id")}
+    return SentToOne(name=name, **{**wanted, "phone": wanted["phone"].removeprefix("+")})

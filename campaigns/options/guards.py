@@ -1,0 +1,109 @@
+"""The options that keep a message from a recipient: hours and days, frequency cap, size of the audience."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import time
+from typing import Any
+
+from campaigns.options.schedule import RECIPIENT, Schedule, read_window
+from engine.core.daily_window import DailyWindow
+from engine.core.frequency_cap import FrequencyCap
+from engine.core.sending_hours import EVERY_DAY, SendingHours
+from engine.errors import UsageError
+
+QUIET_EXAMPLE = "20:00-09:00"  # that of a window, read as quiet hours, would send at night
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+@dataclass(frozen=True, slots=True)
+class GuardOptions:
+    """As given. `quiet_hours`: `HH:MM-HH:MM`; `days`: `mon-fri` or `sat,sun`; `cap`: `2/7d`."""
+
+    quiet_hours: str | None = None
+    days: str | None = None
+    cap: str | None = None
+    max_recipients: int | None = None
+
+    def identity(self) -> Mapping[str, Any]:
+        """The options that are given, by name, as they identify a campaign."""
+        named = {
+            "--quiet-hours": self.quiet_hours,
+            "--days": self.days,
+            "--cap": self.cap,
+            "--max-recipients": self.max_recipients,
+        }
+        return {name: value for name, value in named.items() if value is not None}
+
+    def checked(self, schedule: Schedule) -> "Guards":
+        """Read the options; UsageError names the one that is wrong."""
+        if self.max_recipients is not None and self.max_recipients < 1:
+            raise UsageError("--max-recipients must be at least 1", remedy="give a number of people")
+        quiet = (
+            None
+            if self.quiet_hours is None
+            else read_window(self.quiet_hours, "--quiet-hours", QUIET_EXAMPLE)
+        )
+        days = EVERY_DAY if self.days is None else read_days(self.days)
+        cap = None if self.cap is None else read_cap(self.cap)
+        return Guards(schedule, quiet, days, cap)
+
+
+NO_GUARDS = GuardOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """Checked. `quiet`: local times of the recipient, from and until; `days`: 0 is Monday."""
+
+    schedule: Schedule
+    quiet: tuple[time, time] | None
+    days: frozenset[int]
+    cap: FrequencyCap | None
+
+    @property
+    def recipient_hours(self) -> SendingHours | None:
+        """The hours in the zone of each recipient; None if no rule is in it."""
+        windows = []
+        if self.quiet is not None:
+            windows.append(DailyWindow.between(self.quiet[1], self.quiet[0]))
+        if self.schedule.time_zone != RECIPIENT:
+            return SendingHours(tuple(windows)) if windows else None
+        if self.schedule.window_opens is not None and self.schedule.window_closes is not None:
+            windows.append(DailyWindow.between(self.schedule.window_opens, self.schedule.window_closes))
+        hours = SendingHours(tuple(windows), self.days)
+        return None if hours.is_always else hours
+
+    def columns(self) -> tuple[Any, ...]:
+        """The arguments of the statement `set_guards` after the campaign."""
+        quiet_from, quiet_until = self.quiet or (None, None)
+        return (
+            None if self.days == EVERY_DAY else sorted(self.days),
+            quiet_from,
+            quiet_until,
+            None if self.cap is None else self.cap.messages,
+            None if self.cap is None else int(self.cap.period.total_seconds()),
+        )
+
+
+def read_days(text: str) -> frozenset[int]:
+    """Read `mon-fri` or `mon,wed,sat`; a span may pass Sunday."""
+    found: set[int] = set()
+    for part in text.lower().replace(" ", "").split(","):
+        first, _, last = part.partition("-")
+        try:
+            begin, end = _DAYS.index(first), _DAYS.index(last or first)
+        except ValueError:
+            raise UsageError(f"--days {text!r} cannot be read", remedy="write mon-fri or sat,sun") from None
+        found.update((begin + ahead) % 7 for ahead in range((end - begin) % 7 + 1))
+    return frozenset(found)
+
+
+def read_cap(text: str) -> FrequencyCap:
+    """Read `2/7d`."""
+    try:
+        return FrequencyCap.parse(text)
+    except ValueError:
+        raise UsageError(
+            f"--cap {text!r} cannot be read",
+            remedy="write 2/7d for two messages in 7 days; the time is in days (d) or hours (h), up to 90d",
+        ) from None

@@ -1,0 +1,60 @@
+"""Reads a manifest: a TOML file with the options of a campaign."""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from campaigns.options.listing import CampaignOption, located, options_of
+from campaigns.options.values import checked, overlaid, require_a_file
+from engine.errors import ConfigurationError
+
+MANIFEST_BYTES_MAX = 1024 * 1024  # a manifest that people write has a few hundred
+
+
+def read_manifest(
+    path: Path, function: Callable[..., Any], changes: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The arguments for `function`, whose signature lists the keys. `changes`, by key, replace values.
+
+    Relative paths in the file are relative to the file. ConfigurationError names the file, each wrong key and
+    its cure. UsageError as `require_a_file`.
+    """
+    directory = path.absolute().parent
+    options = {option.key: option for option in options_of(function)}
+    values = {
+        key: _value(options[key], value, directory) if key in options else value
+        for key, value in _parsed(path).items()
+    }
+    laid = overlaid(values, changes or {})
+    require_a_file(laid)
+    return checked(laid, function, str(path))
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    where = str(path)
+    try:
+        with path.open("rb") as file:
+            content = file.read(MANIFEST_BYTES_MAX + 1)
+    except OSError as error:
+        problem = f"the manifest cannot be read: {error.strerror}"
+        raise ConfigurationError(problem, where=where) from error
+    if len(content) > MANIFEST_BYTES_MAX:
+        raise ConfigurationError(f"the manifest is longer than {MANIFEST_BYTES_MAX:,} bytes", where=where)
+    try:
+        return tomllib.loads(content.decode())
+    except UnicodeDecodeError as error:
+        remedy = "save it as UTF-8"
+        raise ConfigurationError("the manifest is not UTF-8", where=where, remedy=remedy) from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"the manifest is not TOML: {error}", where=where) from error
+
+
+def _value(option: CampaignOption, value: Any, directory: Path) -> Any:
+    """A value as the option takes it: a table as `name=value`, a time as text, a path from `directory`."""
+    if option.is_pairs and isinstance(value, dict):
+        return [f"{name}={text}" for name, text in value.items()]
+    if isinstance(value, date):  # a datetime is one
+        return value.isoformat()
+    return located(option, value, directory)

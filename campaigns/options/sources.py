@@ -1,0 +1,62 @@
+"""The sources of an audience: a file and how to read it, a query, or the result of a campaign."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from engine.core.states import RecipientState
+
+STANDARD_INPUT = Path("-")
+
+
+class Format(StrEnum):
+    """The forms of an audience; `--format` takes these words."""
+
+    CSV = "csv"
+    JSON_LINES = "jsonl"
+    XLSX = "xlsx"
+    XLS = "xls"
+    ODS = "ods"
+    PARQUET = "parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """`form`: what an unpacked file holds; None: recognised. `sheet`: of a workbook."""
+
+    form: Format | None = None
+    sheet: str | None = None
+
+
+AS_IT_IS = ReadOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignResult:
+    """The recipients of a campaign in one state, failed with one of the codes; None, empty: in any.
+
+    `once`: without those to whom another campaign already sends again.
+    """
+
+    name: str
+    state: RecipientState | None = None
+    codes: AbstractSet[int] = frozenset()
+    once: bool = False
+
+
+WHERE = "--audience-sql"
+
+
+@dataclass(frozen=True, slots=True)
+class SqlQuery:
+    """A query, and the URL of its database, which may hold a password."""
+
+    query: str
+    url: str = field(repr=False)
+
+
+Corrections = Mapping[int, Sequence[str]]  # the number of a row → its cells, in the order of the header

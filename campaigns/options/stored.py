@@ -1,0 +1,43 @@
+"""The options of a planned campaign as they were given, from which clones and edits start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.campaign import find_campaign, require_planned
+from campaigns.describe_database import describe_database
+from campaigns.options.spec import GIVEN, NOTED
+from engine.errors import ConfigurationError
+from engine.store.database import Connection, Pool
+from engine.store.queries import queries
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOptions:
+    """A campaign's own name, and its options by the keys of a manifest."""
+
+    name: str
+    values: dict[str, Any]
+
+
+async def stored_options(connection: Pool | Connection, name: str) -> StoredOptions:
+    """The options of a campaign by its name; ConfigurationError if it was not made from options."""
+    campaign = await find_campaign(connection, name)
+    require_planned(campaign)
+    values = await stored_values(connection, campaign.campaign_id)
+    if not values:
+        raise ConfigurationError(
+            f'the options of the campaign "{campaign.name}" are not stored as they were given',
+            where=await describe_database(connection),
+            remedy="an earlier version or `message send` made it; use `campaign create` or `campaign apply`",
+        )
+    return StoredOptions(campaign.name, values)
+
+
+async def stored_values(connection: Pool | Connection, campaign_id: int) -> dict[str, Any]:
+    """The options as they were given; empty if they are not stored."""
+    frozen = await connection.fetchrow(queries("plan")["frozen_campaign"], campaign_id)
+    assert frozen is not None, "a campaign's row is never deleted once it is planned"
+    values: dict[str, Any] = frozen["options"].get(NOTED, {}).get(GIVEN, {})
+    return values

@@ -1,0 +1,31 @@
+"""A recipient's stored variables: which column or text each came from, and what people are shown of it."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from campaigns.options.param_texts import is_link
+
+VARIABLES = "variables"  # key of the stored options: the column or `=text` of each variable
+FIXED_TEXT = "="
+
+
+def variables_of(options: Mapping[str, Any]) -> Sequence[str]:
+    """Return the column or `=text` of each variable, by the stored options. The media of a header comes
+    first, if each message names it.
+    """
+    if (stored := options.get(VARIABLES)) is not None:
+        return list(stored)
+    # Earlier versions stored only what fills the rest.
+    header = options.get("--header-column") or (FIXED_TEXT if options.get("--header-file") else None)
+    params = options.get("--param") or ()
+    return [*([] if header is None else [header]), *params]
+
+
+def shown_variables(options: Mapping[str, Any], variables: Sequence[str]) -> Sequence[str]:
+    """Return a recipient's variables for people. Of `--header-file` they get the name, since its path is of
+    this machine.
+    """
+    if not options.get("--header-file") or not variables or is_link(variables[0]):
+        return variables
+    return [PurePath(variables[0]).name, *variables[1:]]

@@ -1,0 +1,171 @@
+"""The options of a campaign as values by key: laid over others, and checked."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from campaigns.options.listing import options_of
+from engine.errors import ConfigurationError, UsageError
+
+PROBLEMS_SHOWN_MAX = 5
+STORED = "the campaign's stored options"
+
+# What to do about the problems that pydantic finds, by their type; others say it themselves.
+CURES = {
+    "list_type": 'write a list, such as ["a", "b"]',
+    "string_type": "write a text in quotes",
+    "bool_parsing": "write true or false",
+    "bool_type": "write true or false",
+    "path_type": "write a path in quotes",
+}
+# What a clone does not copy: a key of one campaign, and the list of rejects of its file.
+NOT_CLONED = ("external_id", "rejects")
+# One key of a group replaces the others, and with them the keys that only say more about those.
+AUDIENCE_KEYS = frozenset(
+    {
+        "audience",
+        "audience_sql",
+        "audience_database",
+        "audience_campaign",
+        "state",
+        "code",
+        "format",
+        "sheet",
+    }
+)
+# Keys that say how a file is read: that of the audience, and those of `exclude`. The people of a campaign
+# were read before.
+READING_KEYS = frozenset({"phone_column", "map", "default", "region", "as_mobile", "format", "sheet"})
+_DEFAULTS = {"phone_column": "phone"}
+GROUPS = (AUDIENCE_KEYS, frozenset({"header_media_id", "header_link", "header_filename"}))
+# To change one of these, the audience must be read anew.
+READ_ANEW = AUDIENCE_KEYS | {"exclude"}
+
+
+def overlaid(
+    values: Mapping[str, Any], changes: Mapping[str, Any], unset: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return `values` with the changes, without the keys of `unset`. A key replaces the others of its group,
+    and a campaign as the audience those that say how a file is read. UsageError as `require_a_file`.
+    """
+    replaced = set(unset) | {key for group in GROUPS if not group.isdisjoint(changes) for key in group}
+    laid = {key: value for key, value in values.items() if key not in replaced} | dict(changes)
+    if _reads_a_file(laid):
+        return laid
+    require_a_file({**changes, "audience_campaign": laid["audience_campaign"]})
+    new_people = "audience_campaign" in changes
+    return {key: value for key, value in laid.items() if not (new_people and key in READING_KEYS)}
+
+
+def require_a_file(values: Mapping[str, Any]) -> None:
+    """UsageError for a value that says how a file is read, if neither the audience nor `exclude` is one."""
+    named = sorted(key for key in READING_KEYS if values.get(key) and values[key] != _DEFAULTS.get(key))
+    if named and not _reads_a_file(values):
+        option = f"--{named[0].replace('_', '-')}"
+        raise UsageError(
+            f"{option} says how a file is read, and the people of a campaign are taken as they are stored",
+            remedy=f"remove {option}",
+            key=named[0],
+        )
+
+
+def _reads_a_file(values: Mapping[str, Any]) -> bool:
+    return values.get("audience_campaign") is None or bool(values.get("exclude"))
+
+
+def of_clone(
+    stored: Mapping[str, Any],
+    name: str,
+    changes: Mapping[str, Any],
+    unset: Iterable[str],
+    function: Callable[..., Any],
+) -> dict[str, Any]:
+    """The arguments of a campaign named `name` with the stored options of another one, and the changes."""
+    left_out = {*NOT_CLONED, *_keys_of(unset, function)}
+    return checked(overlaid(stored, {**changes, "name": name}, left_out), function, STORED)
+
+
+def of_edit(
+    stored: Mapping[str, Any],
+    changes: Mapping[str, Any],
+    unset: Iterable[str],
+    function: Callable[..., Any],
+) -> dict[str, Any]:
+    """The arguments of the same campaign with the changes."""
+    return checked(overlaid(stored, changes, _keys_of(unset, function)), function, STORED)
+
+
+def needs_audience(changes: Iterable[str], unset: Iterable[str]) -> bool:
+    """Whether the audience must be read anew for these changes."""
+    return not READ_ANEW.isdisjoint({*changes, *map(_key, unset)})
+
+
+def _keys_of(names: Iterable[str], function: Callable[..., Any]) -> set[str]:
+    """The keys of options that are named with or without dashes; UsageError for one that does not exist."""
+    known, keys = {option.key for option in options_of(function)}, set(map(_key, names))
+    if unknown := keys - known:
+        raise UsageError(
+            f"there is no option {min(unknown)}", remedy=f"options are {', '.join(sorted(known))}"
+        )
+    return keys
+
+
+def _key(name: str) -> str:
+    return name.lstrip("-").replace("-", "_")
+
+
+def by_key(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments for `function`, named by their keys."""
+    keys = {option.parameter: option.key for option in options_of(function)}
+    return {keys[parameter]: value for parameter, value in values.items()}
+
+
+def checked(values: Mapping[str, Any], function: Callable[..., Any], where: str) -> dict[str, Any]:
+    """The arguments for `function` from values by key; ConfigurationError names each wrong key."""
+    try:
+        found = _model(function).model_validate(values)
+    except ValidationError as problem:
+        keys = [option.key for option in options_of(function)]
+        texts = [_problem(error, keys) for error in problem.errors()]
+        more = f"; and {len(texts) - PROBLEMS_SHOWN_MAX} more" if len(texts) > PROBLEMS_SHOWN_MAX else ""
+        raise ConfigurationError("; ".join(texts[:PROBLEMS_SHOWN_MAX]) + more, where=where) from None
+    return {name: getattr(found, name) for name in found.model_fields_set}
+
+
+def in_words_of_keys(error: UsageError, function: Callable[..., Any], where: str) -> ConfigurationError:
+    """An error about options of the command line, as one about the keys of a file."""
+    what, remedy = error.what, error.remedy
+    for key in sorted((option.key for option in options_of(function)), key=len, reverse=True):
+        option = f"--{key.replace('_', '-')}"
+        what, remedy = what.replace(option, key), remedy.replace(option, key)
+    return ConfigurationError(what, where=error.where or where, remedy=remedy)
+
+
+@cache
+def _model(function: Callable[..., Any]) -> type[BaseModel]:
+    """A model with a field for each option, named by its parameter and read from its key."""
+    fields: dict[str, Any] = {
+        option.parameter: (
+            option.type,
+            Field(... if option.is_required else option.default, alias=option.key),
+        )
+        for option in options_of(function)
+    }
+    # A phone number ID may be written without quotes.
+    config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
+    return create_model("Manifest", __config__=config, **fields)
+
+
+def _problem(error: Any, keys: Sequence[str]) -> str:
+    key = str(error["loc"][0]) if error["loc"] else ""
+    if error["type"] == "missing":
+        return f"the key {key} is missing"
+    if error["type"] == "extra_forbidden":
+        near = get_close_matches(key.replace("-", "_"), keys, 1)
+        hint = f"did you mean {near[0]}?" if near else f"keys are {', '.join(keys)}"
+        return f"there is no key {key}: {hint}"
+    said = error["msg"].removeprefix("Input should be ")
+    return f"the key {key} is {error['input']!r}: {CURES.get(error['type']) or f'it must be {said}'}"

@@ -1,0 +1,1 @@
+"""Files that people name, and tables that a spreadsheet can open."""

@@ -1,0 +1,168 @@
+"""The suppression list: phones to which nothing is sent. A plan skips them in every audience."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from campaigns.actor import actor as this_user
+from campaigns.output.spreadsheet import safe_cell
+from campaigns.phones.normaliser import Normaliser
+from campaigns.phones.phone_text import phone_text
+from campaigns.reject import REASONS
+from engine.core.phone_aliases import canonical_phone, phone_aliases
+from engine.errors import UsageError
+from engine.store.database import Connection, Pool
+from engine.store.opting_out import follow_changed_numbers
+from engine.store.queries import queries
+
+PAGE_ROWS = 5_000
+PAGE_MAX = 100  # of a page that people read
+REASON_CHARACTERS_MAX = 200
+ADDED_BY_HAND = "added by hand"
+EXPORT_HEADER = ("phone", "reason", "added_at", "source")
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressionCounts:
+    """`changed`: phones added or removed. `unchanged`: nothing to do, including repeated phones."""
+
+    changed: int
+    unchanged: int
+    rejected: int = 0
+    rejects_path: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """One phone in digits of E.164: why, when and by what it was added.
+
+    `source`: hand, import, service (it refused with 131050), word (the person wrote one), button.
+    """
+
+    phone: int
+    reason: str
+    added_at: datetime
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressionPage:
+    """`next`: what continues the list as `after`; None at its end."""
+
+    entries: list[Suppression]
+    next: int | None
+
+
+async def add_suppressions(
+    connection: Connection,
+    phones: Sequence[str],
+    reason: str = ADDED_BY_HAND,
+    region: str | None = None,
+    *,
+    actor: str = "",
+) -> SuppressionCounts:
+    """Add phones to the list. UsageError, and nothing is added, if one of them cannot be read. `actor`, here
+    and below: who asked for it, for the audit; empty: the user of this process.
+    """
+    numbers, reason = _read_phones(phones, region), checked_reason(reason)
+    async with connection.transaction():
+        counts = await store_suppressions(connection, numbers, reason, "hand")
+        await note_suppressions(connection, "suppress", "hand", counts, actor)
+    return counts
+
+
+async def suppress_recipients(
+    connection: Connection, phones: Sequence[int], reason: str = ADDED_BY_HAND
+) -> SuppressionCounts:
+    """Add phones of stored recipients to the list. Notes no audit: the caller knows the campaign."""
+    return await store_suppressions(connection, phones, checked_reason(reason), "hand")
+
+
+async def remove_suppressions(
+    connection: Connection, phones: Sequence[str], region: str | None = None, *, actor: str = ""
+) -> SuppressionCounts:
+    """Remove phones from the list. UsageError, and nothing is removed, if one of them cannot be read."""
+    numbers = _read_phones(phones, region)
+    async with connection.transaction():
+        aliases = [
+            alias for number in numbers for alias in phone_aliases(str(number))
+        ]  # also those not valid
+        removed = await connection.fetch(queries("suppression")["remove"], aliases)
+        counts = _counts(numbers, [row["phone"] for row in removed])
+        await note_suppressions(connection, "unsuppress", "hand", counts, actor)
+    return counts
+
+
+async def suppression_page(pool: Pool, *, after: int = 0, limit: int = PAGE_MAX) -> SuppressionPage:
+    """The entries with the next greater phones, at most PAGE_MAX."""
+    limit = max(1, min(limit, PAGE_MAX))
+    rows = await pool.fetch(queries("suppression")["page"], after, limit)
+    entries = [Suppression(**dict(row)) for row in rows]
+    return SuppressionPage(entries, entries[-1].phone if len(entries) == limit else None)
+
+
+async def list_suppressions(database: Connection | Pool) -> AsyncIterator[Suppression]:
+    """The whole list ordered by phone, read in pages."""
+    after = 0
+    while rows := await database.fetch(queries("suppression")["page"], after, PAGE_ROWS):
+        for row in rows:
+            yield Suppression(**dict(row))
+        after = rows[-1]["phone"]
+
+
+def export_cells(entry: Suppression) -> tuple[object, ...]:
+    """Return a row of the list as CSV; the header is EXPORT_HEADER. A spreadsheet runs no formula of it."""
+    added_at = entry.added_at.isoformat(timespec="seconds")
+    return phone_text(entry.phone), safe_cell(entry.reason), added_at, entry.source
+
+
+async def store_suppressions(
+    connection: Connection, phones: Sequence[int], reason: str, source: str
+) -> SuppressionCounts:
+    added = await connection.fetch(queries("suppression")["add"], _with_aliases(phones), reason, source)
+    await follow_changed_numbers(connection, _with_aliases(phones))
+    return _counts(phones, [row["phone"] for row in added if row["is_new"]])
+
+
+async def note_suppressions(
+    connection: Connection, action: str, source: str, counts: SuppressionCounts, actor: str = ""
+) -> None:
+    if counts.changed:
+        detail = {"source": source, "phones": counts.changed}
+        await connection.execute(queries("campaigns")["audit"], actor or this_user(), action, None, detail)
+
+
+def _counts(asked: Sequence[int], changed: Sequence[int]) -> SuppressionCounts:
+    phones = len(set(map(canonical_phone, changed)))
+    return SuppressionCounts(phones, len(asked) - phones)
+
+
+def _with_aliases(phones: Sequence[int]) -> list[int]:
+    """Add the valid alias of each phone. Senders look up only the phone that the audience holds."""
+    normalise = Normaliser().normalise
+    return [
+        alias
+        for phone in phones
+        for alias in phone_aliases(str(phone))
+        if alias == phone or normalise(str(alias)) == alias
+    ]
+
+
+def _read_phones(phones: Sequence[str], region: str | None) -> list[int]:
+    normaliser = Normaliser(region)
+    numbers = []
+    for phone in phones:
+        number = normaliser.normalise(phone)
+        if isinstance(number, str):
+            raise UsageError(f"the phone {phone!r} cannot be read: {REASONS[number]}")
+        numbers.append(number)
+    return numbers
+
+
+def checked_reason(reason: str) -> str:
+    if not reason.strip() or len(reason) > REASON_CHARACTERS_MAX or "\x00" in reason:
+        raise UsageError(f"a reason must have 1 to {REASON_CHARACTERS_MAX} characters")
+    return reason

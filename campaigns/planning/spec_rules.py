@@ -1,0 +1,25 @@
+"""The rules that the options of a campaign set for each row."""
+
+from campaigns.audience.check.row_check import RowRules
+from campaigns.options.sources import CampaignResult
+from campaigns.options.spec import CampaignSpec
+
+
+def spec_rules(spec: CampaignSpec) -> RowRules:
+    """The rules of the rows. Stored people were read before: no rule of a file is theirs."""
+    if isinstance(spec.audience, CampaignResult):
+        return RowRules(params=tuple(spec.params), is_stored=True)
+    return file_rules(spec)
+
+
+def file_rules(spec: CampaignSpec) -> RowRules:
+    """Return the rules of files: of the audience, if it is one, and of those that `exclude` names."""
+    return RowRules(
+        spec.phone_column,
+        tuple(spec.params),
+        spec.region,
+        spec.mapped,
+        spec.defaults,
+        tuple(spec.as_mobile),
+        corrections=spec.corrections,
+    )

@@ -1,0 +1,26 @@
+"""The progress of long work."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+# One statement may sort or count ten million staged rows.
+STATEMENT_TIMEOUT_S = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlanProgress:
+    """How far planning is. `done` and `total` are bytes in the stage `reading`, else rows; a
+    `total` of 0 is not known.
+    """
+
+    stage: str
+    done: int
+    total: int
+    rows: int
+
+
+ProgressCallback = Callable[[PlanProgress], None]
+
+
+def no_progress(progress: PlanProgress) -> None:
+    """A callback that shows nothing."""

@@ -1,0 +1,72 @@
+"""The recipients of a planned campaign, as they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+import asyncpg
+
+from campaigns.command_text import command_text
+from campaigns.describe_database import describe_database
+from campaigns.phones.countries import country_of
+from campaigns.template_shares import TemplateShare
+from engine.core.states import RecipientState
+from engine.errors import ConfigurationError
+from engine.store.database import Connection, Pool
+from engine.store.queries import queries
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFilter:
+    """Whom an export holds. An empty set admits everybody. `countries`: ISO codes of two letters."""
+
+    states: AbstractSet[RecipientState] = frozenset()
+    codes: AbstractSet[int] = frozenset()
+    numbers: AbstractSet[str] = frozenset()
+    countries: AbstractSet[str] = frozenset()
+    languages: AbstractSet[str] = frozenset()
+    variants: AbstractSet[str] = frozenset()
+
+    def admits(self, record: asyncpg.Record) -> bool:
+        """Whether a stored recipient passes. Its state was compared by the query."""
+        return (
+            (not self.codes or record["code"] in self.codes)
+            and (not self.numbers or record["phone_number_id"] in self.numbers)
+            and (not self.countries or country_of(record["phone"]) in self.countries)
+        )
+
+    def admits_template(self, template: TemplateShare) -> bool:
+        """Whether recipients of the template pass."""
+        return (not self.languages or template.language in self.languages) and (
+            not self.variants or template.variant in self.variants
+        )
+
+
+EVERYBODY = ExportFilter()
+
+
+async def export_records(
+    pool: Pool | Connection, campaign_id: int, wanted: ExportFilter
+) -> AsyncIterator[list[asyncpg.Record]]:
+    """Recipients as they are stored. The filter's languages and variants are not looked at."""
+    states = sorted(wanted.states) or None
+    ordinal = -1
+    while ranges := await pool.fetch(
+        queries("report")["export_ranges_in_states"], campaign_id, ordinal, states
+    ):
+        for row in ranges:
+            page = await pool.fetch(queries("report")["export_page"], row["range_id"], states)
+            yield page if wanted is EVERYBODY else [record for record in page if wanted.admits(record)]
+        ordinal = ranges[-1]["ordinal"]
+
+
+async def require_kept(pool: Pool | Connection, campaign_id: int, name: str) -> None:
+    """ConfigurationError if the recipients of a planned campaign were pruned."""
+    if not await pool.fetchval(queries("report")["has_ranges"], campaign_id):
+        raise ConfigurationError(
+            f'the recipients of "{name}" were dropped by `db prune`',
+            where=await describe_database(pool),
+            remedy=f"its counts are kept: `{command_text('campaign', 'report', name)}`",
+        )
