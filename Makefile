@@ -3,13 +3,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+FOLDERS := engine campaigns emulator http_server benchmarks
 
 .PHONY: setup demo test test-all check audit docs format tools chaos hosts console pictures clean
 
 # An editable install compiles nothing: where the environment forbids to write bytecode (images often do), each
 # command would compile all of it anew, a fifth of a second.
 setup: $(STAMP)
-	@$(BIN)/python -m compileall -q engine campaigns emulator http_server benchmarks
+	@$(BIN)/python -m compileall -q $(FOLDERS)
 
 # Cleared: over one that another Python left, also by a set-up that failed, that other Python would stay.
 $(STAMP): requirements/run.txt requirements/develop.txt pyproject.toml
@@ -17,6 +18,7 @@ $(STAMP): requirements/run.txt requirements/develop.txt pyproject.toml
 	$(PYTHON) -m venv --clear .venv
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/develop.txt || { \
 		echo "The packages cannot be installed for $$($(BIN)/python -V): see above. Of a Python that is too new some are missing; name another with: make PYTHON=python3.13 $(MAKECMDGOALS)"; exit 1; }
+	@mkdir -p .src/drumbeat && for folder in $(FOLDERS); do ln -sfn ../../$$folder .src/drumbeat/$$folder; done
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(STAMP)
 
@@ -76,15 +78,15 @@ test-all: check tools
 # seed: about an hour. A small disk takes a right to mount; without it those runs say that they are skipped.
 chaos: setup
 	$(BIN)/pytest -m slow tests/chaos
-	$(BIN)/python -m benchmarks.chaos --write
+	$(BIN)/python -m drumbeat.benchmarks.chaos --write
 
 # Three hosts in network namespaces, with clocks minutes apart: two to three minutes. It needs root and libfaketime.
 hosts: setup
-	$(BIN)/python -m benchmarks.hosts
+	$(BIN)/python -m drumbeat.benchmarks.hosts
 
 # What the console costs beside a campaign of ten million recipients that is sent meanwhile: about half an hour.
 console: setup tools
-	$(BIN)/python -m benchmarks.console
+	$(BIN)/python -m drumbeat.benchmarks.console
 
 # The pictures of the console in docs/: run it after a change of a page, and look at them.
 pictures: check tools

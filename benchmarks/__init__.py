@@ -1,6 +1,6 @@
 """How fast Drumbeat is, measured against the emulator and beside baselines.
 
-Each question has one file: `python -m benchmarks.throughput`. `drumbeat bench` runs the first six in turn
+Each question has one file: `python -m drumbeat.benchmarks.throughput`. `drumbeat bench` runs the first six in turn
 (`suite.py`) and writes a report.
 
     throughput pacing planning receiving applying scaling    what `drumbeat bench` measures

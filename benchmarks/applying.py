@@ -1,6 +1,6 @@
 """How many status events a second are applied? The baseline is a bare UPDATE by primary key.
 
-    python -m benchmarks.applying [RECIPIENTS [EVENTS_A_COMMIT]]
+    python -m drumbeat.benchmarks.applying [RECIPIENTS [EVENTS_A_COMMIT]]
 
 Three events a recipient (sent, delivered, read), out of order as in a real stream, 1,000 in a commit by
 default, in batches of 10,000, from the inbox to the counters. Two streams: in one a recipient's events come
@@ -23,22 +23,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from benchmarks.harness.database import postgres
-from benchmarks.harness.machine import cpu_s, sender_cores
-from benchmarks.harness.processes import BenchmarkFailed
-from benchmarks.harness.results import Stage, StageRun
-from benchmarks.harness.script import counts, print_conditions, run_script
-from benchmarks.harness.seeding import FIRST_PHONE, SEED_S_MAX, seed_campaign
-from benchmarks.harness.statements import SQL
-from benchmarks.harness.testbed import Testbed
-from engine.core.pricing import pricing_code
-from engine.core.states import EvidenceRank
-from engine.core.tag import Tag
-from engine.store.database import Connection, connect
-from engine.webhooks.events import Parsed, StatusEvent, StatusRow
-from engine.webhooks.inbox import EventFlow, write_together
-from engine.webhooks.packing import GROUP_EVENTS_MAX
-from engine.webhooks.status_applier import BATCH_EVENTS_MAX, apply_statuses
+from drumbeat.benchmarks.harness.database import postgres
+from drumbeat.benchmarks.harness.machine import cpu_s, sender_cores
+from drumbeat.benchmarks.harness.processes import BenchmarkFailed
+from drumbeat.benchmarks.harness.results import Stage, StageRun
+from drumbeat.benchmarks.harness.script import counts, print_conditions, run_script
+from drumbeat.benchmarks.harness.seeding import FIRST_PHONE, SEED_S_MAX, seed_campaign
+from drumbeat.benchmarks.harness.statements import SQL
+from drumbeat.benchmarks.harness.testbed import Testbed
+from drumbeat.engine.core.pricing import pricing_code
+from drumbeat.engine.core.states import EvidenceRank
+from drumbeat.engine.core.tag import Tag
+from drumbeat.engine.store.database import Connection, connect
+from drumbeat.engine.webhooks.events import Parsed, StatusEvent, StatusRow
+from drumbeat.engine.webhooks.inbox import EventFlow, write_together
+from drumbeat.engine.webhooks.packing import GROUP_EVENTS_MAX
+from drumbeat.engine.webhooks.status_applier import BATCH_EVENTS_MAX, apply_statuses
 
 NUMBER = "1000"
 STATUSES = (EvidenceRank.SENT, EvidenceRank.DELIVERED, EvidenceRank.READ)
@@ -88,7 +88,7 @@ class Applied:
 def run_apply(testbed: Testbed, recipients: int, stream: Stream) -> StageRun:
     """Apply three events of each recipient, in a worker process."""
     arguments = {"recipients": recipients, "stream": stream}
-    found = Applied(**testbed.run_stage("benchmarks.applying:measure", arguments, sender_cores()))
+    found = Applied(**testbed.run_stage("drumbeat.benchmarks.applying:measure", arguments, sender_cores()))
     return StageRun(found.events, found.elapsed_s, found.cpu_s, found.database_cpu_s, found.baseline_per_s)
 
 

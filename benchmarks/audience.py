@@ -1,6 +1,6 @@
 """How many rows a second are planned from each form of an audience? The baseline is CSV.
 
-    python -m benchmarks.audience [ROWS]
+    python -m drumbeat.benchmarks.audience [ROWS]
 
 Plans the same rows from CSV, JSON Lines, Parquet, a query and XLSX, each in a process of its own. Prints rows
 a second beside CSV's and the peak of resident memory of the planning process and of its largest child, and
@@ -27,16 +27,16 @@ import pyarrow
 import pyarrow.parquet
 import xlsxwriter
 
-from benchmarks.harness.database import postgres
-from benchmarks.harness.machine import on_every_core
-from benchmarks.harness.script import counts, print_conditions, run_script
-from benchmarks.harness.seeding import SEED_S_MAX, TEMPLATE
-from benchmarks.harness.statements import SQL
-from benchmarks.planning import NUMBER, prepare, write_audience
-from campaigns.options.sources import SqlQuery
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from engine.store.database import connect
+from drumbeat.benchmarks.harness.database import postgres
+from drumbeat.benchmarks.harness.machine import on_every_core
+from drumbeat.benchmarks.harness.script import counts, print_conditions, run_script
+from drumbeat.benchmarks.harness.seeding import SEED_S_MAX, TEMPLATE
+from drumbeat.benchmarks.harness.statements import SQL
+from drumbeat.benchmarks.planning import NUMBER, prepare, write_audience
+from drumbeat.campaigns.options.sources import SqlQuery
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.engine.store.database import connect
 
 FORMS = ("csv", "jsonl", "parquet", "sql", "xlsx")
 ROWS_MAX = 1_048_575  # of a sheet, below its header

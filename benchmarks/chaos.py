@@ -1,6 +1,6 @@
 """Does Drumbeat keep its promises under faults? Hundreds of seeded runs, and a table of what they showed.
 
-    python -m benchmarks.chaos --write
+    python -m drumbeat.benchmarks.chaos --write
 
 A run depends only on its seed: `--only service --first-seed N --runs 1` repeats one. The exit code is 1 if a
 promise was broken. Runs that this machine does not allow (a disk that may fill up) are skipped and listed.
@@ -17,8 +17,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.harness.script import count, parser_of, run_script
-from engine.store.leases import LEASE_S
+from drumbeat.benchmarks.harness.script import count, parser_of, run_script
+from drumbeat.engine.store.leases import LEASE_S
 from tests.chaos import schedule
 from tests.chaos.bench import Bench, Report, standing
 from tests.chaos.disk import why_no_disk
@@ -190,7 +190,7 @@ async def main(arguments: argparse.Namespace) -> int:
     text = table(done)
     print(text)
     if arguments.write:
-        write(text, " ".join(["python -m benchmarks.chaos", *sys.argv[1:]]))
+        write(text, " ".join(["python -m drumbeat.benchmarks.chaos", *sys.argv[1:]]))
     return int(any(report.broken for group in done for report in group.reports))
 
 

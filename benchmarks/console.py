@@ -1,6 +1,6 @@
 """What does the console cost, beside a campaign of ROWS recipients that is sent meanwhile?
 
-    python -m benchmarks.console [ROWS] [--only views] [--streams 50] [--requests 30] [--rate 1000]
+    python -m drumbeat.benchmarks.console [ROWS] [--only views] [--streams 50] [--requests 30] [--rate 1000]
         [--turns 12] [--window 5] [--minutes 10] [--data DIRECTORY]
 
 Three questions. `views`: how long does each view take while --rate messages a second are sent, their events
@@ -30,20 +30,20 @@ from typing import IO
 import orjson
 import psutil
 
-from benchmarks.harness.campaign_command import first_arrival_s, running
-from benchmarks.harness.database import HOME_PREFIX, Database, postgres
-from benchmarks.harness.emulators import FIRST_NUMBER, EmulatorSpec, own_emulator
-from benchmarks.harness.machine import move_to_service_core
-from benchmarks.harness.script import add_count, count, parser_of, print_conditions, run_script
-from benchmarks.senders.status_events import PER_MESSAGE, ReceiverProcess, receiving
-from benchmarks.viewing.seed import SQL, Planted, seed_console
-from benchmarks.viewing.serving import ServedConsole, console
-from benchmarks.viewing.tab import Course, watch_tab
-from benchmarks.viewing.turns import Processes, Turns, commits_per_s, in_turns
-from benchmarks.viewing.view_times import ViewTime, view_times
-from benchmarks.viewing.watchers import Watchers
-from engine.store.database import connect
-from engine.store.migrate import migrate
+from drumbeat.benchmarks.harness.campaign_command import first_arrival_s, running
+from drumbeat.benchmarks.harness.database import HOME_PREFIX, Database, postgres
+from drumbeat.benchmarks.harness.emulators import FIRST_NUMBER, EmulatorSpec, own_emulator
+from drumbeat.benchmarks.harness.machine import move_to_service_core
+from drumbeat.benchmarks.harness.script import add_count, count, parser_of, print_conditions, run_script
+from drumbeat.benchmarks.senders.status_events import PER_MESSAGE, ReceiverProcess, receiving
+from drumbeat.benchmarks.viewing.seed import SQL, Planted, seed_console
+from drumbeat.benchmarks.viewing.serving import ServedConsole, console
+from drumbeat.benchmarks.viewing.tab import Course, watch_tab
+from drumbeat.benchmarks.viewing.turns import Processes, Turns, commits_per_s, in_turns
+from drumbeat.benchmarks.viewing.view_times import ViewTime, view_times
+from drumbeat.benchmarks.viewing.watchers import Watchers
+from drumbeat.engine.store.database import connect
+from drumbeat.engine.store.migrate import migrate
 
 NUMBERS = 16
 NO_LIMIT_PER_S = 100_000.0

@@ -1,6 +1,6 @@
 """How many sends a second does the emulator answer on one core, with all checks and the ledger?
 
-    python -m benchmarks.emulator [--seconds 8] [--connections 64]
+    python -m drumbeat.benchmarks.emulator [--seconds 8] [--connections 64]
 
 The baseline, in the same run, is a bare httptools server that parses the same requests and returns a constant
 of the same size. Each runs on one core, the load generator wrk on the other.
@@ -21,10 +21,10 @@ from functools import partial
 import psutil
 import uvloop
 
-from benchmarks.harness.bare_protocol import BareProtocol
-from benchmarks.harness.machine import cpu_s, move_to_service_core, sender_cores
-from benchmarks.harness.processes import BenchmarkFailed, listening
-from benchmarks.harness.script import count, parser_of, print_conditions, run_script
+from drumbeat.benchmarks.harness.bare_protocol import BareProtocol
+from drumbeat.benchmarks.harness.machine import cpu_s, move_to_service_core, sender_cores
+from drumbeat.benchmarks.harness.processes import BenchmarkFailed, listening
+from drumbeat.benchmarks.harness.script import count, parser_of, print_conditions, run_script
 
 TARGET_PER_S = 40_000
 TARGET_SHARE_OF_BARE = 0.5
@@ -94,9 +94,9 @@ def main() -> None:
         raise BenchmarkFailed("wrk is not installed: apt-get install wrk")
     print_conditions()
     move_to_service_core()
-    bare_per_s, bare_us = measured(options, "--bare", module="benchmarks.emulator")
+    bare_per_s, bare_us = measured(options, "--bare", module="drumbeat.benchmarks.emulator")
     arguments = ("emulator", "serve", "--port", "0", "--number", f"{NUMBER}:10000000")
-    per_s, cpu_us = measured(options, *arguments, module="campaigns.cli")
+    per_s, cpu_us = measured(options, *arguments, module="drumbeat.campaigns.cli")
     print(f"emulator {per_s:,.0f}/s at {cpu_us:.1f} µs, bare server {bare_per_s:,.0f}/s at {bare_us:.1f} µs")
     print(f"ratio {per_s / bare_per_s:.3f}; aims: {TARGET_PER_S:,}/s and a ratio of {TARGET_SHARE_OF_BARE}")
 

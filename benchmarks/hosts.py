@@ -1,6 +1,6 @@
 """Do several hosts share the numbers fairly, and is nobody sent to twice or forgotten when one is lost?
 
-    python -m benchmarks.hosts [--rate 20] [--repeats 1]
+    python -m drumbeat.benchmarks.hosts [--rate 20] [--repeats 1]
 
 Three hosts (network namespaces with addresses of their own, clocks minutes apart) send one campaign through
 24 numbers on one Postgres. While it runs, a host is added, killed, cut off from Postgres but not from the
@@ -12,7 +12,7 @@ import asyncio
 import sys
 from statistics import median
 
-from benchmarks.harness.script import count, parser_of, run_script
+from drumbeat.benchmarks.harness.script import count, parser_of, run_script
 from tests.hosts.installation import CLOCKS, NUMBERS, installed
 from tests.hosts.judge import Report
 from tests.hosts.network import why_no_hosts

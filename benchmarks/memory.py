@@ -1,6 +1,6 @@
 """How much memory does a run take, and does it grow with the audience or with the in-flight requests?
 
-    python -m benchmarks.memory [ROWS]
+    python -m drumbeat.benchmarks.memory [ROWS]
 
 The real command sends for some seconds; the largest values seen are printed: private memory (its own pages,
 which are free once it ends) and resident memory, which includes libraries that other processes share. Both
@@ -21,12 +21,12 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.harness.campaign_command import IMPORT, first_arrival_s, running
-from benchmarks.harness.database import Database, postgres
-from benchmarks.harness.emulators import EmulatorSpec, MeasuredEmulator, own_emulator
-from benchmarks.harness.machine import move_to_service_core
-from benchmarks.harness.script import counts, print_conditions, run_script
-from benchmarks.harness.seeding import seed_campaign
+from drumbeat.benchmarks.harness.campaign_command import IMPORT, first_arrival_s, running
+from drumbeat.benchmarks.harness.database import Database, postgres
+from drumbeat.benchmarks.harness.emulators import EmulatorSpec, MeasuredEmulator, own_emulator
+from drumbeat.benchmarks.harness.machine import move_to_service_core
+from drumbeat.benchmarks.harness.script import counts, print_conditions, run_script
+from drumbeat.benchmarks.harness.seeding import seed_campaign
 
 AUDIENCES = (10_000, 100_000, 1_000_000, 10_000_000)
 # (numbers, limit of each a second); with a second of latency as many requests are open as are sent a second.

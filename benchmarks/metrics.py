@@ -1,6 +1,6 @@
 """What do metrics cost the engine, scraped once a second?
 
-    python -m benchmarks.metrics [REPEATS] [--numbers 32] [--messages 200000]
+    python -m drumbeat.benchmarks.metrics [REPEATS] [--numbers 32] [--messages 200000]
 
 The engine sends on one core, in turns without serving metrics and with metrics that are scraped once a second
 from the other core. The ratios are taken within each repeat. The counting of durations is always on, so it is
@@ -17,13 +17,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from benchmarks.harness.database import postgres
-from benchmarks.harness.machine import move_to_service_core
-from benchmarks.harness.processes import BenchmarkFailed
-from benchmarks.harness.results import Load, Run
-from benchmarks.harness.script import count, parser_of, print_conditions, run_script
-from benchmarks.harness.testbed import Testbed
-from benchmarks.senders.runs import run_engine
+from drumbeat.benchmarks.harness.database import postgres
+from drumbeat.benchmarks.harness.machine import move_to_service_core
+from drumbeat.benchmarks.harness.processes import BenchmarkFailed
+from drumbeat.benchmarks.harness.results import Load, Run
+from drumbeat.benchmarks.harness.script import count, parser_of, print_conditions, run_script
+from drumbeat.benchmarks.harness.testbed import Testbed
+from drumbeat.benchmarks.senders.runs import run_engine
 
 SCRAPE_PERIOD_S = 1.0
 

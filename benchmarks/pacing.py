@@ -1,6 +1,6 @@
 """How close does the engine come to the limit, and does it ever exceed it?
 
-    python -m benchmarks.pacing [SECONDS]
+    python -m drumbeat.benchmarks.pacing [SECONDS]
 
 For each limit, count of numbers and latency: the share of the limit that was reached; the largest sliding
 second, by write times and by arrivals at the server (as a share of the limit; 1.0 is the limit itself); the
@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.harness.database import postgres
-from benchmarks.harness.emulators import EmulatorFactory, own_emulator
-from benchmarks.harness.machine import move_to_service_core
-from benchmarks.harness.results import Load
-from benchmarks.harness.script import counts, print_conditions, run_script
-from benchmarks.harness.strict_server import strict_server
-from benchmarks.harness.testbed import Testbed
-from benchmarks.senders.runs import run_engine
+from drumbeat.benchmarks.harness.database import postgres
+from drumbeat.benchmarks.harness.emulators import EmulatorFactory, own_emulator
+from drumbeat.benchmarks.harness.machine import move_to_service_core
+from drumbeat.benchmarks.harness.results import Load
+from drumbeat.benchmarks.harness.script import counts, print_conditions, run_script
+from drumbeat.benchmarks.harness.strict_server import strict_server
+from drumbeat.benchmarks.harness.testbed import Testbed
+from drumbeat.benchmarks.senders.runs import run_engine
 
 
 @dataclass(frozen=True, slots=True)

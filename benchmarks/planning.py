@@ -1,6 +1,6 @@
 """How many rows of an audience file are planned a second? The baseline is a bare COPY of the same file.
 
-    python -m benchmarks.planning [ROWS [REPEATS]]
+    python -m drumbeat.benchmarks.planning [ROWS [REPEATS]]
 
 Prints rows a second, CPU a row of every process and the peak of resident memory. Starts a temporary Postgres;
 a plan uses every core.
@@ -26,18 +26,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.harness.database import postgres
-from benchmarks.harness.machine import CORES, on_every_core, tree_cpu_s
-from benchmarks.harness.results import Stage, StageRun
-from benchmarks.harness.script import counts, print_conditions, run_script
-from benchmarks.harness.seeding import SEED_S_MAX, TEMPLATE, clear_database
-from benchmarks.harness.statements import SQL
-from benchmarks.harness.testbed import Testbed
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.progress import PlanProgress
-from engine.store.database import connect
-from engine.store.migrate import migrate
+from drumbeat.benchmarks.harness.database import postgres
+from drumbeat.benchmarks.harness.machine import CORES, on_every_core, tree_cpu_s
+from drumbeat.benchmarks.harness.results import Stage, StageRun
+from drumbeat.benchmarks.harness.script import counts, print_conditions, run_script
+from drumbeat.benchmarks.harness.seeding import SEED_S_MAX, TEMPLATE, clear_database
+from drumbeat.benchmarks.harness.statements import SQL
+from drumbeat.benchmarks.harness.testbed import Testbed
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.progress import PlanProgress
+from drumbeat.engine.store.database import connect
+from drumbeat.engine.store.migrate import migrate
 
 PLAN = Stage("plan", "plan an audience", "rows", "bare COPY of the same file")
 NUMBER = "1000"
@@ -65,7 +65,7 @@ def run_plan(testbed: Testbed, rows: int) -> StageRun:
     database = testbed.database
     with on_every_core(database.pid):
         arguments = {"server_pid": database.pid, "rows": rows}
-        found = Planned(**testbed.run_stage("benchmarks.planning:measure", arguments, CORES))
+        found = Planned(**testbed.run_stage("drumbeat.benchmarks.planning:measure", arguments, CORES))
     cpu_s = found.own_cpu_s + found.workers_cpu_s
     return StageRun(found.rows, found.elapsed_s, cpu_s, found.database_cpu_s, found.baseline_per_s)
 

@@ -1,6 +1,6 @@
 """Where does the engine spend its CPU? Sends a campaign in this very process, so that a profiler sees it.
 
-    py-spy record -- python -m benchmarks.profiling [MESSAGES]
+    py-spy record -- python -m drumbeat.benchmarks.profiling [MESSAGES]
 
 Only the emulator and Postgres are other processes. Figures are for `benchmarks.throughput`.
 """
@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import uvloop
 
-from benchmarks.harness.database import postgres
-from benchmarks.harness.emulators import EmulatorSpec, own_emulator, service_settings
-from benchmarks.harness.machine import move_to_sender_core
-from benchmarks.harness.script import counts, print_conditions, run_script
-from benchmarks.harness.seeding import seed_campaign
-from benchmarks.senders.engine import CampaignSent, read_sent, send
-from benchmarks.senders.runs import NO_LIMIT_PER_S
-from engine.process.telemetry import configure_logging
-from engine.store.database import connect
+from drumbeat.benchmarks.harness.database import postgres
+from drumbeat.benchmarks.harness.emulators import EmulatorSpec, own_emulator, service_settings
+from drumbeat.benchmarks.harness.machine import move_to_sender_core
+from drumbeat.benchmarks.harness.script import counts, print_conditions, run_script
+from drumbeat.benchmarks.harness.seeding import seed_campaign
+from drumbeat.benchmarks.senders.engine import CampaignSent, read_sent, send
+from drumbeat.benchmarks.senders.runs import NO_LIMIT_PER_S
+from drumbeat.engine.process.telemetry import configure_logging
+from drumbeat.engine.store.database import connect
 
 NUMBERS = 32
 RATE_PER_S = 1_000.0

@@ -1,6 +1,6 @@
 """How many signed status events a second are committed before their 200? The baseline is a bare Protocol.
 
-    python -m benchmarks.receiving [SECONDS]
+    python -m drumbeat.benchmarks.receiving [SECONDS]
 
 Keep-alive connections post to the receiver, which has a core of its own; the load and Postgres share another.
 In the same run the baseline gets the same load: it parses HTTP with httptools, replies 200, stores nothing.
@@ -27,21 +27,21 @@ import orjson
 import uvloop
 from pydantic import SecretStr
 
-from benchmarks.harness.bare_protocol import BareProtocol
-from benchmarks.harness.database import postgres
-from benchmarks.harness.machine import CORES, cpu_s, move_to, sender_cores, tree_cpu_s
-from benchmarks.harness.processes import BenchmarkFailed
-from benchmarks.harness.results import Stage, StageRun
-from benchmarks.harness.script import counts, print_conditions, run_script
-from benchmarks.harness.seeding import clear_database
-from benchmarks.harness.testbed import Testbed
-from engine.store.database import open_pool
-from engine.store.migrate import migrate
-from engine.webhooks.intake import Intake
-from engine.webhooks.metrics import Metrics
-from engine.webhooks.receiver import Receiver, Secrets, listening
-from engine.webhooks.server import probes_of
-from engine.webhooks.signature import sign
+from drumbeat.benchmarks.harness.bare_protocol import BareProtocol
+from drumbeat.benchmarks.harness.database import postgres
+from drumbeat.benchmarks.harness.machine import CORES, cpu_s, move_to, sender_cores, tree_cpu_s
+from drumbeat.benchmarks.harness.processes import BenchmarkFailed
+from drumbeat.benchmarks.harness.results import Stage, StageRun
+from drumbeat.benchmarks.harness.script import counts, print_conditions, run_script
+from drumbeat.benchmarks.harness.seeding import clear_database
+from drumbeat.benchmarks.harness.testbed import Testbed
+from drumbeat.engine.store.database import open_pool
+from drumbeat.engine.store.migrate import migrate
+from drumbeat.engine.webhooks.intake import Intake
+from drumbeat.engine.webhooks.metrics import Metrics
+from drumbeat.engine.webhooks.receiver import Receiver, Secrets, listening
+from drumbeat.engine.webhooks.server import probes_of
+from drumbeat.engine.webhooks.signature import sign
 
 _BASELINE = "a bare Protocol that replies 200"
 RECEIVE = {
@@ -82,7 +82,7 @@ def run_receive(testbed: Testbed, statuses: int, seconds: float) -> StageRun:
         "receiver_cores": sender_cores(),
         "load_cores": CORES[-1:],
     }
-    found = Received(**testbed.run_stage("benchmarks.receiving:measure", arguments, CORES))
+    found = Received(**testbed.run_stage("drumbeat.benchmarks.receiving:measure", arguments, CORES))
     return StageRun(
         found.posts * statuses,
         found.elapsed_s,

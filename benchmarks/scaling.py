@@ -1,6 +1,6 @@
 """Does a message cost the same however many recipients, numbers and processes there are?
 
-    python -m benchmarks.scaling [--largest 1000000] [--repeats 3] [--only TABLE]
+    python -m drumbeat.benchmarks.scaling [--largest 1000000] [--repeats 3] [--only TABLE]
 
 Prints the sender's CPU for each message, median of the repeats: over the audience (10 thousand to `--largest`
 planned recipients, of which about 9,000 are sent), over numbers that share a fixed total rate, over
@@ -19,12 +19,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
-from benchmarks.harness.database import postgres
-from benchmarks.harness.machine import move_to_service_core
-from benchmarks.harness.results import Load, Run
-from benchmarks.harness.script import count, parser_of, print_conditions, run_script
-from benchmarks.harness.testbed import Testbed
-from benchmarks.senders.runs import run_engine
+from drumbeat.benchmarks.harness.database import postgres
+from drumbeat.benchmarks.harness.machine import move_to_service_core
+from drumbeat.benchmarks.harness.results import Load, Run
+from drumbeat.benchmarks.harness.script import count, parser_of, print_conditions, run_script
+from drumbeat.benchmarks.harness.testbed import Testbed
+from drumbeat.benchmarks.senders.runs import run_engine
 
 Table = Literal["audiences", "numbers", "processes", "latency"]
 

@@ -1,6 +1,6 @@
 """How soon after `drumbeat campaign run` does the first message arrive, however large the campaign is?
 
-    python -m benchmarks.start [ROWS [REPEATS]]
+    python -m drumbeat.benchmarks.start [ROWS [REPEATS]]
 
 Measures the real command from the start of its process to the first message at the emulator, for a campaign
 of ROWS recipients; the baseline is a campaign of 10,000. Four situations: a draft whose number nobody has
@@ -26,16 +26,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from benchmarks.harness.campaign_command import IMPORT, RUN, first_arrival_s, running
-from benchmarks.harness.database import Database, postgres
-from benchmarks.harness.emulators import EmulatorSpec, MeasuredEmulator, own_emulator
-from benchmarks.harness.machine import move_to_sender_core, move_to_service_core
-from benchmarks.harness.processes import BenchmarkFailed, Process, last_line
-from benchmarks.harness.script import counts, print_conditions, run_script
-from benchmarks.harness.seeding import seed_campaign
-from benchmarks.harness.statements import SQL
-from engine.core.lease import CLAIM_VALID_S, PACE_WINDOW_S
-from engine.store.database import connect
+from drumbeat.benchmarks.harness.campaign_command import IMPORT, RUN, first_arrival_s, running
+from drumbeat.benchmarks.harness.database import Database, postgres
+from drumbeat.benchmarks.harness.emulators import EmulatorSpec, MeasuredEmulator, own_emulator
+from drumbeat.benchmarks.harness.machine import move_to_sender_core, move_to_service_core
+from drumbeat.benchmarks.harness.processes import BenchmarkFailed, Process, last_line
+from drumbeat.benchmarks.harness.script import counts, print_conditions, run_script
+from drumbeat.benchmarks.harness.seeding import seed_campaign
+from drumbeat.benchmarks.harness.statements import SQL
+from drumbeat.engine.core.lease import CLAIM_VALID_S, PACE_WINDOW_S
+from drumbeat.engine.store.database import connect
 
 BASELINE_ROWS = 10_000
 RATE_PER_S = 80.0

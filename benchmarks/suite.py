@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, Protocol, cast, get_args
 
-from benchmarks.applying import APPLY, run_apply
-from benchmarks.harness.database import Database, postgres
-from benchmarks.harness.emulators import EmulatorFactory, RunningEmulator, own_emulator
-from benchmarks.harness.machine import Conditions, conditions, move_to_service_core
-from benchmarks.harness.results import Load, Run, Stage, StageRun
-from benchmarks.harness.testbed import Testbed
-from benchmarks.harness.watchdog import watchdog
-from benchmarks.planning import PLAN, run_plan
-from benchmarks.receiving import RECEIVE, run_receive
-from benchmarks.report.content import (
+from drumbeat.benchmarks.applying import APPLY, run_apply
+from drumbeat.benchmarks.harness.database import Database, postgres
+from drumbeat.benchmarks.harness.emulators import EmulatorFactory, RunningEmulator, own_emulator
+from drumbeat.benchmarks.harness.machine import Conditions, conditions, move_to_service_core
+from drumbeat.benchmarks.harness.results import Load, Run, Stage, StageRun
+from drumbeat.benchmarks.harness.testbed import Testbed
+from drumbeat.benchmarks.harness.watchdog import watchdog
+from drumbeat.benchmarks.planning import PLAN, run_plan
+from drumbeat.benchmarks.receiving import RECEIVE, run_receive
+from drumbeat.benchmarks.report.content import (
     ENGINE,
     ENGINE_ALONE,
     OWN_EMULATOR,
@@ -28,9 +28,9 @@ from benchmarks.report.content import (
     Series,
     StageRow,
 )
-from benchmarks.scaling import TABLES, WARM_UP, Table, loads
-from benchmarks.senders.runs import run_baseline, run_engine
-from benchmarks.throughput import BASELINES
+from drumbeat.benchmarks.scaling import TABLES, WARM_UP, Table, loads
+from drumbeat.benchmarks.senders.runs import run_baseline, run_engine
+from drumbeat.benchmarks.throughput import BASELINES
 
 Part = Literal["throughput", "pacing", "planning", "receiving", "applying", "scaling"]
 PARTS: tuple[Part, ...] = get_args(Part)

@@ -1,6 +1,6 @@
 """Do the tables stay in shape while a large campaign is sent, or do they bloat?
 
-    python -m benchmarks.tables [MESSAGES] [--events]
+    python -m drumbeat.benchmarks.tables [MESSAGES] [--events]
 
 Sends MESSAGES with the engine at full speed and prints the statistics of each table that was written: live
 and dead rows, updates and how many of them stayed in their page (HOT), vacuums, sizes with indexes. The
@@ -18,15 +18,15 @@ from itertools import pairwise
 
 import asyncpg
 
-from benchmarks.harness.database import Database, postgres
-from benchmarks.harness.machine import move_to_service_core
-from benchmarks.harness.results import Load
-from benchmarks.harness.script import add_count, parser_of, print_conditions, run_script
-from benchmarks.harness.seeding import SEED_S_MAX
-from benchmarks.harness.statements import SQL
-from benchmarks.harness.testbed import Testbed
-from benchmarks.senders.runs import run_engine
-from engine.store.database import connect
+from drumbeat.benchmarks.harness.database import Database, postgres
+from drumbeat.benchmarks.harness.machine import move_to_service_core
+from drumbeat.benchmarks.harness.results import Load
+from drumbeat.benchmarks.harness.script import add_count, parser_of, print_conditions, run_script
+from drumbeat.benchmarks.harness.seeding import SEED_S_MAX
+from drumbeat.benchmarks.harness.statements import SQL
+from drumbeat.benchmarks.harness.testbed import Testbed
+from drumbeat.benchmarks.senders.runs import run_engine
+from drumbeat.engine.store.database import connect
 
 LOAD = Load(numbers=32, rate_per_s=1_000.0, limited=False, timed=False)
 QUERY_PERIOD_S = 2.0

@@ -1,6 +1,6 @@
 """How many messages a second does the engine send on one core, durable and with every guarantee?
 
-    python -m benchmarks.throughput [REPEATS] [--repeats 5] [--numbers 32] [--rate 1000] [--messages 200000]
+    python -m drumbeat.benchmarks.throughput [REPEATS] [--repeats 5] [--numbers 32] [--rate 1000] [--messages 200000]
         [--latency-ms 0] [--processes 1] [--events] [--only engine] [--json]
 
 The baselines run in turn with the engine, against the same emulator (`senders/baselines.py`): a plain aiohttp
@@ -24,12 +24,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
-from benchmarks.harness.database import postgres
-from benchmarks.harness.machine import move_to_service_core
-from benchmarks.harness.results import Load, Run
-from benchmarks.harness.script import count, parser_of, print_conditions, run_script
-from benchmarks.harness.testbed import Testbed
-from benchmarks.senders.runs import run_baseline, run_engine
+from drumbeat.benchmarks.harness.database import postgres
+from drumbeat.benchmarks.harness.machine import move_to_service_core
+from drumbeat.benchmarks.harness.results import Load, Run
+from drumbeat.benchmarks.harness.script import count, parser_of, print_conditions, run_script
+from drumbeat.benchmarks.harness.testbed import Testbed
+from drumbeat.benchmarks.senders.runs import run_baseline, run_engine
 
 ENGINE, GUARDED = "engine", "guarded"
 

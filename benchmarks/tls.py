@@ -1,6 +1,6 @@
 """What does TLS cost a message, and a connection?
 
-    python -m benchmarks.tls [REPEATS]
+    python -m drumbeat.benchmarks.tls [REPEATS]
 
 The engine's connections, with a plain aiohttp loop as the baseline, each over HTTP and HTTPS, against a
 server on the other core that gives every request the same reply. Then a thousand of the engine's connections
@@ -29,16 +29,16 @@ from pathlib import Path
 import orjson
 import uvloop
 
-from benchmarks.harness.bare_protocol import BareProtocol
-from benchmarks.harness.machine import move_to_service_core
-from benchmarks.harness.processes import BenchmarkFailed, first_line, last_line, started
-from benchmarks.harness.script import counts, print_conditions, run_script
-from benchmarks.memory import memory
-from benchmarks.senders.baselines import Task
-from benchmarks.senders.runs import run_task
-from engine.api.lanes import LaneTransport
-from engine.core.outcome import Accepted
-from engine.process.memory import keep_large_blocks
+from drumbeat.benchmarks.harness.bare_protocol import BareProtocol
+from drumbeat.benchmarks.harness.machine import move_to_service_core
+from drumbeat.benchmarks.harness.processes import BenchmarkFailed, first_line, last_line, started
+from drumbeat.benchmarks.harness.script import counts, print_conditions, run_script
+from drumbeat.benchmarks.memory import memory
+from drumbeat.benchmarks.senders.baselines import Task
+from drumbeat.benchmarks.senders.runs import run_task
+from drumbeat.engine.api.lanes import LaneTransport
+from drumbeat.engine.core.outcome import Accepted
+from drumbeat.engine.process.memory import keep_large_blocks
 
 SCHEMES = ("http", "https")
 MESSAGES = {"engine_transport": 60_000, "plain_loop": 15_000}
@@ -80,7 +80,9 @@ def serving() -> Iterator[dict[str, str]]:
         command = ["openssl", "req", *options.split(), "-addext", "subjectAltName=IP:127.0.0.1"]
         subprocess.run([*command, "-keyout", key, "-out", certificate], check=True, capture_output=True)
         os.environ["SSL_CERT_FILE"] = str(certificate)
-        with started(["-m", "benchmarks.tls", "serve", str(certificate), str(key)], stderr=errors) as process:
+        with started(
+            ["-m", "drumbeat.benchmarks.tls", "serve", str(certificate), str(key)], stderr=errors
+        ) as process:
             if not (line := first_line(process)):
                 raise BenchmarkFailed(f"the server did not start: {last_line(errors)}")
             yield {scheme: f"{scheme}://127.0.0.1:{port}" for scheme, port in orjson.loads(line).items()}
@@ -104,7 +106,7 @@ def cpu_us(sender: str, url: str) -> float:
 
 def connection_bytes(url: str) -> float:
     """Private memory of each of CONNECTIONS, in their own process."""
-    arguments = ["-m", "benchmarks.tls", "connect", url]
+    arguments = ["-m", "drumbeat.benchmarks.tls", "connect", url]
     with tempfile.TemporaryFile() as errors, started(arguments, stderr=errors) as process:
         if not (line := first_line(process)):
             raise BenchmarkFailed(f"{CONNECTIONS} connections to {url}: {last_line(errors)}")

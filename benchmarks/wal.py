@@ -1,6 +1,6 @@
 """What does a message cost the database: WAL, rows, commits, CPU and disk?
 
-    python -m benchmarks.wal [MESSAGES] [--events] [--numbers 32] [--rate 1000] [--often]
+    python -m drumbeat.benchmarks.wal [MESSAGES] [--events] [--numbers 32] [--rate 1000] [--often]
 
 Sends MESSAGES with the engine and prints what the server counted, for each message. Planning is measured
 first by itself, and taken off the run, which plans the same recipients again. With --events three status
@@ -16,15 +16,15 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from benchmarks.harness.database import Database, postgres
-from benchmarks.harness.machine import move_to_service_core
-from benchmarks.harness.results import Load, Run
-from benchmarks.harness.script import add_count, count, parser_of, print_conditions, run_script
-from benchmarks.harness.seeding import SEED_S_MAX, seed_campaign
-from benchmarks.harness.statements import SQL
-from benchmarks.harness.testbed import Testbed
-from benchmarks.senders.runs import run_engine
-from engine.store.database import connect
+from drumbeat.benchmarks.harness.database import Database, postgres
+from drumbeat.benchmarks.harness.machine import move_to_service_core
+from drumbeat.benchmarks.harness.results import Load, Run
+from drumbeat.benchmarks.harness.script import add_count, count, parser_of, print_conditions, run_script
+from drumbeat.benchmarks.harness.seeding import SEED_S_MAX, seed_campaign
+from drumbeat.benchmarks.harness.statements import SQL
+from drumbeat.benchmarks.harness.testbed import Testbed
+from drumbeat.benchmarks.senders.runs import run_engine
+from drumbeat.engine.store.database import connect
 
 COUNTERS = ("wal_bytes", "page_images", "commits", "inserted", "updated", "deleted")
 

@@ -7,8 +7,8 @@ import os
 import socket
 from typing import Any
 
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
 
 
 def actor() -> str:

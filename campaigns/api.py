@@ -18,34 +18,34 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from campaigns.actor import actor
-from campaigns.campaign import Campaign, find_campaign, require_planned
-from campaigns.changing.delete import DeletedCampaign, delete_campaign
-from campaigns.changing.derived import cloned, edit_campaign
-from campaigns.life import control
-from campaigns.life.control import CampaignChange
-from campaigns.life.run import RunResult, run_campaign
-from campaigns.options.campaign_spec import campaign_spec
-from campaigns.options.manifest_file import read_manifest
-from campaigns.options.spec import CampaignSpec
-from campaigns.options.stored import stored_options
-from campaigns.options.values import in_words_of_keys
-from campaigns.planning.change import ChangeRefused
-from campaigns.planning.create import create_campaign
-from campaigns.planning.created import CreatedCampaign
-from campaigns.planning.header_uploads import uploads_with
-from campaigns.results.export import export_columns, export_rows
-from campaigns.results.report import Report, campaign_report
-from campaigns.results.status import CampaignStatus, campaign_status
-from campaigns.stored_recipients import EVERYBODY, ExportFilter, require_kept
-from engine.app import POOL_CONNECTIONS
-from engine.core.states import CampaignState, RecipientState
-from engine.errors import DrumbeatError, UsageError
-from engine.notifications.notifier import notifying
-from engine.prepare_database import prepare_database
-from engine.process.settings import Settings, load_settings
-from engine.store.database import Pool, open_pool
-from engine.store.installation import identify
+from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.campaign import Campaign, find_campaign, require_planned
+from drumbeat.campaigns.changing.delete import DeletedCampaign, delete_campaign
+from drumbeat.campaigns.changing.derived import cloned, edit_campaign
+from drumbeat.campaigns.life import control
+from drumbeat.campaigns.life.control import CampaignChange
+from drumbeat.campaigns.life.run import RunResult, run_campaign
+from drumbeat.campaigns.options.campaign_spec import campaign_spec
+from drumbeat.campaigns.options.manifest_file import read_manifest
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.stored import stored_options
+from drumbeat.campaigns.options.values import in_words_of_keys
+from drumbeat.campaigns.planning.change import ChangeRefused
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.planning.created import CreatedCampaign
+from drumbeat.campaigns.planning.header_uploads import uploads_with
+from drumbeat.campaigns.results.export import export_columns, export_rows
+from drumbeat.campaigns.results.report import Report, campaign_report
+from drumbeat.campaigns.results.status import CampaignStatus, campaign_status
+from drumbeat.campaigns.stored_recipients import EVERYBODY, ExportFilter, require_kept
+from drumbeat.engine.app import POOL_CONNECTIONS
+from drumbeat.engine.core.states import CampaignState, RecipientState
+from drumbeat.engine.errors import DrumbeatError, UsageError
+from drumbeat.engine.notifications.notifier import notifying
+from drumbeat.engine.prepare_database import prepare_database
+from drumbeat.engine.process.settings import Settings, load_settings
+from drumbeat.engine.store.database import Pool, open_pool
+from drumbeat.engine.store.installation import identify
 
 __all__ = [
     "Campaign",

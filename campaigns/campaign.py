@@ -8,11 +8,11 @@ from difflib import get_close_matches
 
 import asyncpg
 
-from campaigns.describe_database import describe_database
-from engine.core.states import CampaignState, ReasonCode
-from engine.errors import NotFound, TryLater
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.describe_database import describe_database
+from drumbeat.engine.core.states import CampaignState, ReasonCode
+from drumbeat.engine.errors import NotFound, TryLater
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
 
 
 async def describe_database(database: Pool | Connection) -> str:

@@ -14,23 +14,23 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from campaigns.account.tier_warnings import tier_warnings
-from campaigns.pluralise import pluralise
-from engine.api.proxy import proxy_of
-from engine.api.service import service_of
-from engine.core.connection_limit import CONNECTIONS_MAX, WANTED, connections_within
-from engine.core.disk_space import MIB, is_short
-from engine.core.notification import Channel
-from engine.core.sanitise import sanitise
-from engine.errors import ConfigurationError, DrumbeatError
-from engine.process.disk_space import free_bytes
-from engine.process.file_descriptors import hard_limit
-from engine.process.notification_settings import is_loopback
-from engine.process.settings import PREFIX, SECRETS, Settings
-from engine.store.database import Pool
-from engine.store.notifications import undelivered
-from engine.store.queries import queries
-from engine.system_error import system_error_text
+from drumbeat.campaigns.account.tier_warnings import tier_warnings
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.engine.api.proxy import proxy_of
+from drumbeat.engine.api.service import service_of
+from drumbeat.engine.core.connection_limit import CONNECTIONS_MAX, WANTED, connections_within
+from drumbeat.engine.core.disk_space import MIB, is_short
+from drumbeat.engine.core.notification import Channel
+from drumbeat.engine.core.sanitise import sanitise
+from drumbeat.engine.errors import ConfigurationError, DrumbeatError
+from drumbeat.engine.process.disk_space import free_bytes
+from drumbeat.engine.process.file_descriptors import hard_limit
+from drumbeat.engine.process.notification_settings import is_loopback
+from drumbeat.engine.process.settings import PREFIX, SECRETS, Settings
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.notifications import undelivered
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.system_error import system_error_text
 
 PYTHON_MIN = (3, 11)
 CLOCK_SKEW_S_MAX = 30.0  # statuses and sending windows compare times of both clocks

@@ -10,7 +10,7 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from engine.errors import ConfigurationError
+from drumbeat.engine.errors import ConfigurationError
 
 COLUMNS = ("country", "category", "price", "currency", "date")
 ANY_COUNTRY = "*"

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from campaigns.command_text import command_text
-from campaigns.describe_database import describe_database
-from campaigns.phones.countries import country_of
-from campaigns.template_shares import TemplateShare
-from engine.core.states import RecipientState
-from engine.errors import ConfigurationError
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.command_text import command_text
+from drumbeat.campaigns.describe_database import describe_database
+from drumbeat.campaigns.phones.countries import country_of
+from drumbeat.campaigns.template_shares import TemplateShare
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)

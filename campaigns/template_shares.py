@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.pluralise import pluralise
-from engine.core.campaign_template import CampaignTemplate, stored_parts
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.engine.core.campaign_template import CampaignTemplate, stored_parts
 
 
 @dataclass(frozen=True, slots=True)

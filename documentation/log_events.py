@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from documentation.markdown import linked, table
-from engine.process.log_events import LASTING, LOG_EVENTS, LogEvent
+from drumbeat.engine.process.log_events import LASTING, LOG_EVENTS, LogEvent
 
 PROSE = """# Log events
 

@@ -8,17 +8,17 @@ from typing import Any
 
 from prometheus_client.registry import Collector
 
-from campaigns.console.open_streams import OpenStreams
-from campaigns.console.request_metrics import RequestMetrics
 from documentation.markdown import cell, table
-from emulator.config import EmulatorConfig
-from emulator.messaging_service import MessagingService
-from emulator.metrics import ServiceMetrics
-from engine.sending.metrics import SenderMetrics
-from engine.store.metrics import DatabaseMetrics
-from engine.store.overview import Overview
-from engine.store.statement_times import StatementTimes
-from engine.webhooks.metrics import Metrics
+from drumbeat.campaigns.console.open_streams import OpenStreams
+from drumbeat.campaigns.console.request_metrics import RequestMetrics
+from drumbeat.emulator.config import EmulatorConfig
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.metrics import ServiceMetrics
+from drumbeat.engine.sending.metrics import SenderMetrics
+from drumbeat.engine.store.metrics import DatabaseMetrics
+from drumbeat.engine.store.overview import Overview
+from drumbeat.engine.store.statement_times import StatementTimes
+from drumbeat.engine.webhooks.metrics import Metrics
 
 PROSE = """# Metrics
 

@@ -13,17 +13,17 @@ from typing import Any, get_args
 from typer import Context
 from typer.main import get_group
 
-from campaigns.cli.main import app
-from campaigns.options.campaign_spec import campaign_spec
-from campaigns.options.listing import CampaignOption, options_of
-from campaigns.planning.change_rules import CHANGEABLE
 from documentation.log_events import log_events_page
 from documentation.markdown import MADE_FROM_CODE, cell
 from documentation.metrics import metrics_page
 from documentation.settings import settings_page
-from engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, ErrorCode
-from engine.core.outcome import Rejected, Scope, Throttled
-from engine.core.states import CampaignState
+from drumbeat.campaigns.cli.main import app
+from drumbeat.campaigns.options.campaign_spec import campaign_spec
+from drumbeat.campaigns.options.listing import CampaignOption, options_of
+from drumbeat.campaigns.planning.change_rules import CHANGEABLE
+from drumbeat.engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, ErrorCode
+from drumbeat.engine.core.outcome import Rejected, Scope, Throttled
+from drumbeat.engine.core.states import CampaignState
 
 DOCS = Path(__file__).parents[1] / "docs"
 

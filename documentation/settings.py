@@ -7,10 +7,10 @@ from itertools import pairwise
 from textwrap import dedent
 from typing import Any
 
-from campaigns.cli.main import DEBUG_VARIABLE
 from documentation.markdown import cell, linked, table
-from engine.process.settings import PREFIX, SECRETS, Settings
-from engine.process.telemetry import LEVEL_VARIABLE
+from drumbeat.campaigns.cli.main import DEBUG_VARIABLE
+from drumbeat.engine.process.settings import PREFIX, SECRETS, Settings
+from drumbeat.engine.process.telemetry import LEVEL_VARIABLE
 
 PROSE = """# Settings
 

@@ -5,9 +5,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from emulator.clock import SECOND_NS
-from emulator.errors import Refused
-from emulator.templates.book import TemplateBook
+from drumbeat.emulator.clock import SECOND_NS
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.templates.book import TemplateBook
 
 HOUR_NS = 3600 * SECOND_NS
 

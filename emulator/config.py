@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from emulator.tiers import UNLIMITED, limit_of
+from drumbeat.emulator.tiers import UNLIMITED, limit_of
 
 # Of milliseconds, of seconds and of a factor: a larger one is a mistake.
 DELAY_LIMIT = 1e8

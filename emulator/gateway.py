@@ -6,17 +6,24 @@ from typing import TypeAlias
 
 import structlog
 
-from emulator.errors import Refused
-from emulator.faults.exchange import Exchange, ExchangeStage
-from emulator.messaging_service import MessagingService
-from emulator.send import SendEndpoint
-from emulator.site import check_site
-from emulator.wire.connection import KnownHead
-from emulator.wire.request_reply import Reply, Request, StreamReply, render, render_stream, split_target
-from emulator.wire.router import Router
-from http_server.limits import Limits
-from http_server.parser import RawRequest
-from http_server.replies import Ending, ReplySlot
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.faults.exchange import Exchange, ExchangeStage
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.send import SendEndpoint
+from drumbeat.emulator.site import check_site
+from drumbeat.emulator.wire.connection import KnownHead
+from drumbeat.emulator.wire.request_reply import (
+    Reply,
+    Request,
+    StreamReply,
+    render,
+    render_stream,
+    split_target,
+)
+from drumbeat.emulator.wire.router import Router
+from drumbeat.http_server.limits import Limits
+from drumbeat.http_server.parser import RawRequest
+from drumbeat.http_server.replies import Ending, ReplySlot
 
 log = structlog.get_logger("emulator")
 

@@ -4,9 +4,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from emulator.pace import SlidingWindow
-from emulator.pair import PairRate
-from emulator.tiers import Tiers
+from drumbeat.emulator.pace import SlidingWindow
+from drumbeat.emulator.pair import PairRate
+from drumbeat.emulator.tiers import Tiers
 
 # By this word a program knows that an address is an emulator, and that no message reaches a person.
 IDENTITY = "drumbeat-emulator"

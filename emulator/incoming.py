@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from emulator.clock import Clock
-from emulator.errors import Refused
-from emulator.events.envelope import MESSAGES, Update
-from emulator.identity import Number
-from emulator.ids import Ids
-from emulator.people import People
-from emulator.wire.request_reply import json_reply, render
+from drumbeat.emulator.clock import Clock
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.events.envelope import MESSAGES, Update
+from drumbeat.emulator.identity import Number
+from drumbeat.emulator.ids import Ids
+from drumbeat.emulator.people import People
+from drumbeat.emulator.wire.request_reply import json_reply, render
 
 # Messages that can still be marked as read. At the limit the oldest is forgotten.
 INCOMING_LIMIT = 100_000

@@ -6,9 +6,9 @@ import os
 import re
 from dataclasses import dataclass
 
-from emulator.clock import Clock
-from emulator.errors import Refused
-from emulator.ids import Ids
+from drumbeat.emulator.clock import Clock
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.ids import Ids
 
 MEGABYTE = 1024 * 1024
 SIZE_LIMITS_BYTES = {

@@ -3,28 +3,28 @@
 from collections import Counter
 from itertools import count
 
-from emulator.account import Account
-from emulator.clock import Clock
-from emulator.config import EmulatorConfig, FaultConfig, NumberConfig
-from emulator.events.events import Events
-from emulator.events.packer import Packer
-from emulator.events.subscriptions import Subscriptions
-from emulator.faults.table import Faults
-from emulator.identity import Number, Token
-from emulator.ids import Ids
-from emulator.incoming import IncomingMessages
-from emulator.ledger.ledger import Ledger
-from emulator.media import MediaStore
-from emulator.pace import SlidingWindow
-from emulator.people import People, Ratios
-from emulator.refusals import Refusals
-from emulator.reviewer import Reviewer
-from emulator.schedule import StatusSchedule
-from emulator.send import SendContext, SendEndpoint
-from emulator.standing import Standing
-from emulator.templates.samples import sample_templates
-from emulator.tiers import LOWEST
-from emulator.tokens import Tokens
+from drumbeat.emulator.account import Account
+from drumbeat.emulator.clock import Clock
+from drumbeat.emulator.config import EmulatorConfig, FaultConfig, NumberConfig
+from drumbeat.emulator.events.events import Events
+from drumbeat.emulator.events.packer import Packer
+from drumbeat.emulator.events.subscriptions import Subscriptions
+from drumbeat.emulator.faults.table import Faults
+from drumbeat.emulator.identity import Number, Token
+from drumbeat.emulator.ids import Ids
+from drumbeat.emulator.incoming import IncomingMessages
+from drumbeat.emulator.ledger.ledger import Ledger
+from drumbeat.emulator.media import MediaStore
+from drumbeat.emulator.pace import SlidingWindow
+from drumbeat.emulator.people import People, Ratios
+from drumbeat.emulator.refusals import Refusals
+from drumbeat.emulator.reviewer import Reviewer
+from drumbeat.emulator.schedule import StatusSchedule
+from drumbeat.emulator.send import SendContext, SendEndpoint
+from drumbeat.emulator.standing import Standing
+from drumbeat.emulator.templates.samples import sample_templates
+from drumbeat.emulator.tiers import LOWEST
+from drumbeat.emulator.tokens import Tokens
 
 NUMBER_LIMIT = 10_000
 ACCOUNT_LIMIT = 1_000

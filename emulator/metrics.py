@@ -6,8 +6,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCol
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from emulator.messaging_service import MessagingService
-from emulator.wire.request_reply import Reply, Request
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.wire.request_reply import Reply, Request
 
 
 class MetricsEndpoint:

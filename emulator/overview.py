@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from emulator.messaging_service import MessagingService
+from drumbeat.emulator.messaging_service import MessagingService
 
 LAST_MESSAGES = 12
 

@@ -8,7 +8,7 @@ import math
 from collections import deque
 from typing import Any
 
-from emulator.clock import SECOND_NS
+from drumbeat.emulator.clock import SECOND_NS
 
 
 class SlidingWindow:

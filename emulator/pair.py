@@ -7,7 +7,7 @@ Recipients are remembered for about one spacing; only those who exceed the rate 
 
 from typing import Any
 
-from emulator.clock import SECOND_NS
+from drumbeat.emulator.clock import SECOND_NS
 
 SPACING_NS = 6 * SECOND_NS
 BURST = 45

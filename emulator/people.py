@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from emulator.chance import mix, share
+from drumbeat.emulator.chance import mix, share
 
 # Answers to different questions about one recipient must be independent: each question has its own seed.
 _ON_NETWORK, _FAILS, _READS = 1, 2, 3

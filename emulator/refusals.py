@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from emulator.config import EmulatorConfig
-from emulator.errors import Refused, error_body
-from emulator.wire.request_reply import Reply, render
+from drumbeat.emulator.config import EmulatorConfig
+from drumbeat.emulator.errors import Refused, error_body
+from drumbeat.emulator.wire.request_reply import Reply, render
 
 
 class Refusals:

@@ -3,12 +3,12 @@
 import heapq
 from collections.abc import Callable, Mapping
 
-from emulator.account import Account
-from emulator.clock import SECOND_NS, Clock
-from emulator.errors import Refused
-from emulator.events.envelope import TEMPLATE_STATUS, Update
-from emulator.templates.examples import lacking_example
-from emulator.templates.template import Template
+from drumbeat.emulator.account import Account
+from drumbeat.emulator.clock import SECOND_NS, Clock
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.events.envelope import TEMPLATE_STATUS, Update
+from drumbeat.emulator.templates.examples import lacking_example
+from drumbeat.emulator.templates.template import Template
 
 # Words that make the reviewer take a template of UTILITY for MARKETING (open point: the category may change).
 MARKETING_WORDS = ("offer", "sale", "discount", "% off", "buy now", "coupon")

@@ -1,18 +1,18 @@
 """The table of routes: the interface's endpoints first, then the control plane."""
 
-from emulator.control.faults import FaultControl
-from emulator.control.ledger import LedgerControl
-from emulator.control.people import PeopleControl
-from emulator.control.settings import SettingsControl
-from emulator.control.state import StateControl
-from emulator.messaging_service import MessagingService
-from emulator.metrics import MetricsEndpoint
-from emulator.resources.media import MediaEndpoints
-from emulator.resources.numbers import NumberEndpoints
-from emulator.resources.objects import ObjectEndpoints
-from emulator.resources.subscriptions import SubscriptionEndpoints
-from emulator.resources.templates import TemplateEndpoints
-from emulator.wire.router import Route, Router
+from drumbeat.emulator.control.faults import FaultControl
+from drumbeat.emulator.control.ledger import LedgerControl
+from drumbeat.emulator.control.people import PeopleControl
+from drumbeat.emulator.control.settings import SettingsControl
+from drumbeat.emulator.control.state import StateControl
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.metrics import MetricsEndpoint
+from drumbeat.emulator.resources.media import MediaEndpoints
+from drumbeat.emulator.resources.numbers import NumberEndpoints
+from drumbeat.emulator.resources.objects import ObjectEndpoints
+from drumbeat.emulator.resources.subscriptions import SubscriptionEndpoints
+from drumbeat.emulator.resources.templates import TemplateEndpoints
+from drumbeat.emulator.wire.router import Route, Router
 
 
 def build_router(service: MessagingService) -> Router:

@@ -4,7 +4,7 @@ import tomllib
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.config import ConfigError, FaultConfig, fault_config
+from drumbeat.emulator.config import ConfigError, FaultConfig, fault_config
 
 _MEMBERS = {"name", "seed", "fault"}
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from emulator.chance import normal
-from emulator.clock import SECOND_NS
-from emulator.people import People
+from drumbeat.emulator.chance import normal
+from drumbeat.emulator.clock import SECOND_NS
+from drumbeat.emulator.people import People
 
 SENT, DELIVERED, READ, FAILED = 0, 1, 2, 3
 STATUS_WORDS = ("sent", "delivered", "read", "failed")

@@ -10,23 +10,23 @@ from typing import Any
 
 import orjson
 
-from emulator.account import Account
-from emulator.clock import SECOND_NS, Clock
-from emulator.content.envelope import check_context, parse_message, read_envelope
-from emulator.content.rules import check_depth
-from emulator.content.table import check_content
-from emulator.errors import Refused
-from emulator.identity import MESSAGING, Number, Token
-from emulator.incoming import IncomingMessages
-from emulator.ledger.kinds import MessageKind
-from emulator.ledger.ledger import Ledger
-from emulator.media import MediaStore
-from emulator.people import People
-from emulator.refusals import Refusals
-from emulator.schedule import StatusSchedule
-from emulator.standing import Standing
-from emulator.templates.fill import beside_body, fill
-from emulator.tokens import Tokens
+from drumbeat.emulator.account import Account
+from drumbeat.emulator.clock import SECOND_NS, Clock
+from drumbeat.emulator.content.envelope import check_context, parse_message, read_envelope
+from drumbeat.emulator.content.rules import check_depth
+from drumbeat.emulator.content.table import check_content
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.identity import MESSAGING, Number, Token
+from drumbeat.emulator.incoming import IncomingMessages
+from drumbeat.emulator.ledger.kinds import MessageKind
+from drumbeat.emulator.ledger.ledger import Ledger
+from drumbeat.emulator.media import MediaStore
+from drumbeat.emulator.people import People
+from drumbeat.emulator.refusals import Refusals
+from drumbeat.emulator.schedule import StatusSchedule
+from drumbeat.emulator.standing import Standing
+from drumbeat.emulator.templates.fill import beside_body, fill
+from drumbeat.emulator.tokens import Tokens
 
 WINDOW_NS = 24 * 3600 * SECOND_NS
 

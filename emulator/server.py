@@ -14,13 +14,13 @@ import orjson
 import structlog
 import uvloop
 
-from emulator.config import ConfigError, EmulatorConfig
-from emulator.events.deliverer import Deliverer
-from emulator.gateway import LIMITS, Gateway
-from emulator.messaging_service import MessagingService
-from emulator.routes import build_router
-from emulator.wire.connection import EmulatorConnection
-from http_server.server import Server
+from drumbeat.emulator.config import ConfigError, EmulatorConfig
+from drumbeat.emulator.events.deliverer import Deliverer
+from drumbeat.emulator.gateway import LIMITS, Gateway
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.routes import build_router
+from drumbeat.emulator.wire.connection import EmulatorConnection
+from drumbeat.http_server.server import Server
 
 BACKLOG = 4096
 # For replies that are open when the service stops.

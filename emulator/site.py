@@ -7,8 +7,8 @@ machine; a browser then takes a page of that name and the emulator for one site 
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from emulator.errors import Refused
-from http_server.parser import Headers
+from drumbeat.emulator.errors import Refused
+from drumbeat.http_server.parser import Headers
 
 # Endings of names that cannot be registered. Containers and clusters use them, and names without a dot.
 _PRIVATE = ("localhost", "local", "internal", "test")

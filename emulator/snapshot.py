@@ -11,19 +11,19 @@ import base64
 from dataclasses import asdict, replace
 from typing import Any
 
-from emulator.account import Account, CallBudget
-from emulator.clock import Clock
-from emulator.config import FaultConfig
-from emulator.errors import Refused
-from emulator.events.subscriber import Subscriber
-from emulator.events.subscriptions import App
-from emulator.identity import Number, Token
-from emulator.media import MediaItem
-from emulator.messaging_service import MessagingService
-from emulator.pace import SlidingWindow
-from emulator.pair import PairRate
-from emulator.templates.template import Template
-from emulator.tiers import Tiers
+from drumbeat.emulator.account import Account, CallBudget
+from drumbeat.emulator.clock import Clock
+from drumbeat.emulator.config import FaultConfig
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.events.subscriber import Subscriber
+from drumbeat.emulator.events.subscriptions import App
+from drumbeat.emulator.identity import Number, Token
+from drumbeat.emulator.media import MediaItem
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.pace import SlidingWindow
+from drumbeat.emulator.pair import PairRate
+from drumbeat.emulator.templates.template import Template
+from drumbeat.emulator.tiers import Tiers
 
 FORMAT = 4
 _NUMBER_FIELDS = (

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from emulator.account import Account
-from emulator.clock import Clock
-from emulator.events.envelope import ACCOUNT_UPDATE, QUALITY_UPDATE, Update
-from emulator.identity import HIGH_THROUGHPUT_PER_S, STANDARD_THROUGHPUT_PER_S, Number
+from drumbeat.emulator.account import Account
+from drumbeat.emulator.clock import Clock
+from drumbeat.emulator.events.envelope import ACCOUNT_UPDATE, QUALITY_UPDATE, Update
+from drumbeat.emulator.identity import HIGH_THROUGHPUT_PER_S, STANDARD_THROUGHPUT_PER_S, Number
 
 # The messaging limits from which the throughput of a number is raised (the criterion is an open point).
 HIGH_VOLUME_TIERS = ("TIER_100K", "TIER_UNLIMITED")

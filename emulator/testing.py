@@ -4,11 +4,11 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from emulator.config import EmulatorConfig
-from emulator.gateway import Gateway
-from emulator.messaging_service import MessagingService
-from emulator.server import running
-from http_server.server import Server
+from drumbeat.emulator.config import EmulatorConfig
+from drumbeat.emulator.gateway import Gateway
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.server import running
+from drumbeat.http_server.server import Server
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from collections import OrderedDict
 from math import inf
 from typing import Any
 
-from emulator.clock import SECOND_NS
-from emulator.errors import Refused
+from drumbeat.emulator.clock import SECOND_NS
+from drumbeat.emulator.errors import Refused
 
 DAY_NS = 24 * 3600 * SECOND_NS
 # The steps of growth and their limits (the interface's). A number may also have another limit: TIER_2K.

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from emulator.clock import Clock
-from emulator.errors import Refused
-from emulator.identity import MESSAGING, Token
+from drumbeat.emulator.clock import Clock
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.identity import MESSAGING, Token
 
 TOKEN_LIMIT = 10_000
 

@@ -8,38 +8,38 @@ from functools import partial
 
 import structlog
 
-from engine.api.call_budget import BURST, CALL_EVERY_S
-from engine.api.lanes import LaneTransport
-from engine.api.service import Service, service_of, uploading
-from engine.api.transport import Transport
-from engine.backoff import wait_s
-from engine.core.connection_limit import connections_within
-from engine.core.pace.circuit_breaker import CircuitBreaker
-from engine.core.retry import Wait
-from engine.core.states import ReasonCode
-from engine.core.template_changes import Definitions
-from engine.errors import ConfigurationError
-from engine.process.disk_space import Disk, DiskSpaceGuard
-from engine.process.file_descriptors import raise_limit
-from engine.process.memory import keep_large_blocks, rare_collections
-from engine.process.secret_file import SecretFile
-from engine.process.settings import MetricsAddress, ServiceSettings
-from engine.sending.access_token import AccessToken
-from engine.sending.campaign_cache import CampaignCache
-from engine.sending.campaign_reader import Block, CampaignReader
-from engine.sending.claim_batcher import ClaimBatcher
-from engine.sending.flow_context import FlowContext
-from engine.sending.listed_templates import read_templates
-from engine.sending.number_sync import sync_numbers
-from engine.sending.quotas import Quotas
-from engine.sending.results_writer import ResultsWriter
-from engine.sending.stop_requests import StopRequests
-from engine.sending.template_watch import TemplateWatch
-from engine.sending.timing import Timing
-from engine.sending.worker import OnOwned, RunEnd, Worker, do_nothing
-from engine.store.call_budget import SharedCallBudget
-from engine.store.database import Pool
-from engine.store.installation import identify
+from drumbeat.engine.api.call_budget import BURST, CALL_EVERY_S
+from drumbeat.engine.api.lanes import LaneTransport
+from drumbeat.engine.api.service import Service, service_of, uploading
+from drumbeat.engine.api.transport import Transport
+from drumbeat.engine.backoff import wait_s
+from drumbeat.engine.core.connection_limit import connections_within
+from drumbeat.engine.core.pace.circuit_breaker import CircuitBreaker
+from drumbeat.engine.core.retry import Wait
+from drumbeat.engine.core.states import ReasonCode
+from drumbeat.engine.core.template_changes import Definitions
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process.disk_space import Disk, DiskSpaceGuard
+from drumbeat.engine.process.file_descriptors import raise_limit
+from drumbeat.engine.process.memory import keep_large_blocks, rare_collections
+from drumbeat.engine.process.secret_file import SecretFile
+from drumbeat.engine.process.settings import MetricsAddress, ServiceSettings
+from drumbeat.engine.sending.access_token import AccessToken
+from drumbeat.engine.sending.campaign_cache import CampaignCache
+from drumbeat.engine.sending.campaign_reader import Block, CampaignReader
+from drumbeat.engine.sending.claim_batcher import ClaimBatcher
+from drumbeat.engine.sending.flow_context import FlowContext
+from drumbeat.engine.sending.listed_templates import read_templates
+from drumbeat.engine.sending.number_sync import sync_numbers
+from drumbeat.engine.sending.quotas import Quotas
+from drumbeat.engine.sending.results_writer import ResultsWriter
+from drumbeat.engine.sending.stop_requests import StopRequests
+from drumbeat.engine.sending.template_watch import TemplateWatch
+from drumbeat.engine.sending.timing import Timing
+from drumbeat.engine.sending.worker import OnOwned, RunEnd, Worker, do_nothing
+from drumbeat.engine.store.call_budget import SharedCallBudget
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.installation import identify
 
 # Of a sending process: one for the results writer, one for the claim batcher, the others shared. Opening a
 # connection costs Postgres 25 ms of CPU; sixteen at once delayed an emulator on the same core by 0.1 s.
@@ -94,7 +94,7 @@ async def run_numbers(
     async with AsyncExitStack() as stack:
         stack.push_async_callback(transport.close)
         if metrics is not None:
-            from engine.sending.metrics import serving_metrics  # its library takes 50 ms to import
+            from drumbeat.engine.sending.metrics import serving_metrics  # its library takes 50 ms to import
 
             await stack.enter_async_context(serving_metrics(metrics, context, worker, disk_space))
         with rare_collections():

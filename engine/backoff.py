@@ -13,7 +13,7 @@ from tenacity.wait import (
     wait_random_exponential,
 )
 
-from engine.core.retry import Retry, Wait
+from drumbeat.engine.core.retry import Retry, Wait
 
 RECONNECT_WAIT_S_MAX = 5.0
 

@@ -6,7 +6,7 @@
 import time
 from functools import partial
 
-from engine.core.units import SECOND_NS as SECOND_NS
+from drumbeat.engine.core.units import SECOND_NS as SECOND_NS
 
 # For pacing: never steps. The clocks are read several times for each message, so no wrapper adds a call.
 monotonic_ns = time.monotonic_ns

@@ -3,9 +3,9 @@
 import asyncio
 from pathlib import Path
 
-from engine.process.settings import Settings
-from engine.store.database import close, connect
-from engine.store.migrate import is_current, migrate
+from drumbeat.engine.process.settings import Settings
+from drumbeat.engine.store.database import close, connect
+from drumbeat.engine.store.migrate import is_current, migrate
 
 
 def prepare_database(settings: Settings) -> str:
@@ -21,7 +21,7 @@ def prepare_database(settings: Settings) -> str:
 
 def _start_embedded(home: Path) -> str:
     # Imported here because a command with a database URL needs neither psutil nor the server's package.
-    from engine.process.embedded_postgres import start_embedded
+    from drumbeat.engine.process.embedded_postgres import start_embedded
 
     return start_embedded(home)
 

@@ -9,7 +9,7 @@ import asyncio
 import sys
 from datetime import UTC, datetime, timedelta
 
-from campaigns.api import Drumbeat, DrumbeatError, RecipientState, open_drumbeat
+from drumbeat.campaigns.api import Drumbeat, DrumbeatError, RecipientState, open_drumbeat
 
 
 async def send(drumbeat: Drumbeat, manifest: str, audience: str) -> None:

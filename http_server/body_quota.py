@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from http_server.limits import Limits
+from drumbeat.http_server.limits import Limits
 
 
 class BodyReader(Protocol):

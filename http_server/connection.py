@@ -8,10 +8,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol, cast
 
-from http_server.body_quota import BodyQuota
-from http_server.limits import Limits
-from http_server.parser import RawRequest, RequestParser
-from http_server.replies import Ending, ReplySlot, ReplyWriter, reset
+from drumbeat.http_server.body_quota import BodyQuota
+from drumbeat.http_server.limits import Limits
+from drumbeat.http_server.parser import RawRequest, RequestParser
+from drumbeat.http_server.replies import Ending, ReplySlot, ReplyWriter, reset
 
 # A refused peer may still be sending. If the server closed at once, the kernel would reset the connection
 # before the peer reads the reply.

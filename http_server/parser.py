@@ -4,8 +4,8 @@ from typing import NamedTuple, Protocol
 
 import httptools
 
-from http_server.body_quota import BodyQuota, BodyReader
-from http_server.limits import Limits
+from drumbeat.http_server.body_quota import BodyQuota, BodyReader
+from drumbeat.http_server.limits import Limits
 
 Headers = dict[bytes, bytes]
 

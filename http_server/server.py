@@ -5,9 +5,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Generic, TypeVar
 
-from http_server.body_quota import BodyQuota
-from http_server.connection import Application, HttpConnection
-from http_server.limits import Limits
+from drumbeat.http_server.body_quota import BodyQuota
+from drumbeat.http_server.connection import Application, HttpConnection
+from drumbeat.http_server.limits import Limits
 
 SWEEP_S = 1.0  # how late a slow peer may be noticed
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from engine.process.embedded_postgres import start_embedded
-from engine.store.database import Connection, Pool, connect, open_pool
+from drumbeat.engine.process.embedded_postgres import start_embedded
+from drumbeat.engine.store.database import Connection, Pool, connect, open_pool
 from tests.databases import TEMPLATE, Databases, prepare_server, run_apart
 from tests.examples import register_profiles
 from tests.expected_skips import RefusedSkips

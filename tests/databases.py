@@ -10,8 +10,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
-from engine.store.migrate import migrate
-from engine.store.queries import queries
+from drumbeat.engine.store.migrate import migrate
+from drumbeat.engine.store.queries import queries
 
 TEMPLATE = "drumbeat_template"
 # A test's data need not outlive a crash of the machine.

@@ -14,7 +14,7 @@ def main(home: Path) -> None:
     sys.stdin.buffer.read()
     try:
         if (home / "postgres").exists():
-            from engine.process.embedded_postgres import (
+            from drumbeat.engine.process.embedded_postgres import (
                 stop_embedded,  # late: most runs never start the server
             )
 

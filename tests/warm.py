@@ -25,7 +25,7 @@ from pkgutil import walk_packages
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-COMMAND = [sys.executable, "-m", "campaigns.cli"]
+COMMAND = [sys.executable, "-m", "drumbeat.campaigns.cli"]
 REQUEST_BYTES_MAX = 150_000  # below what one packet of a Unix socket carries
 DESCRIPTORS_MAX = 256
 PR_SET_CHILD_SUBREAPER = 36
@@ -88,10 +88,10 @@ def _helper(pid: int) -> _Helper:
 
 def _prepare() -> None:
     """Import every module of ours, and with them every library, the log first, as commands do."""
-    from campaigns.cli import main
+    from drumbeat.campaigns.cli import main
 
     main.import_log()
-    for package in ("engine", "campaigns", "emulator"):
+    for package in ("drumbeat.engine", "drumbeat.campaigns", "drumbeat.emulator"):
         for module in walk_packages(import_module(package).__path__, f"{package}."):
             if not module.name.endswith("__main__"):
                 import_module(module.name)
@@ -139,7 +139,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the test run, which ends the fork server
     _prepare()
     _serve(socket.socket(fileno=int(sys.argv[1])))
-    from campaigns.cli.main import run
+    from drumbeat.campaigns.cli.main import run
 
     run()
 

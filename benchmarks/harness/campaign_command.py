@@ -9,13 +9,13 @@ from typing import IO
 
 import psutil
 
-from benchmarks.harness.database import Database
-from benchmarks.harness.emulators import MeasuredEmulator
-from benchmarks.harness.machine import sender_cores
-from benchmarks.harness.processes import BenchmarkFailed, Process, last_line, started
+from drumbeat.benchmarks.harness.database import Database
+from drumbeat.benchmarks.harness.emulators import MeasuredEmulator
+from drumbeat.benchmarks.harness.machine import sender_cores
+from drumbeat.benchmarks.harness.processes import BenchmarkFailed, Process, last_line, started
 
-IMPORT = "import campaigns.cli.main as main; main.import_log(); import campaigns.cli.run"
-RUN = ("-m", "campaigns.cli", "campaign", "run", "bench", "--quiet")
+IMPORT = "import drumbeat.campaigns.cli.main as main; main.import_log(); import drumbeat.campaigns.cli.run"
+RUN = ("-m", "drumbeat.campaigns.cli", "campaign", "run", "bench", "--quiet")
 ARRIVAL_S_MAX = 30.0
 POLL_PERIOD_S = 0.005
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from engine.errors import ConfigurationError
+from drumbeat.engine.errors import ConfigurationError
 
 IDENTITY = "drumbeat-emulator"  # `identity` in the reply of the emulator's `health`
 READ_S_MAX = 5.0

@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.harness.machine import on_service_core
-from benchmarks.harness.processes import (
+from drumbeat.benchmarks.harness.machine import on_service_core
+from drumbeat.benchmarks.harness.processes import (
     START_S_MAX,
     BenchmarkFailed,
     first_line,
@@ -19,11 +19,11 @@ from benchmarks.harness.processes import (
     last_line,
     started,
 )
-from benchmarks.harness.statements import SQL
-from benchmarks.harness.watchdog import register, unregister
-from engine.errors import ConfigurationError
-from engine.process.embedded_postgres import is_usable_path, stop_embedded
-from engine.store.database import Connection
+from drumbeat.benchmarks.harness.statements import SQL
+from drumbeat.benchmarks.harness.watchdog import register, unregister
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process.embedded_postgres import is_usable_path, stop_embedded
+from drumbeat.engine.store.database import Connection
 
 HOME_PREFIX = "drumbeat-bench-"
 
@@ -77,7 +77,9 @@ def _start(home: Path) -> str:
     """Start it from another process: Ctrl-C must not interrupt the creation of the database files."""
     with (
         tempfile.TemporaryFile() as errors,
-        started(["-m", "campaigns.cli", "db", "url"], stderr=errors, settings={"home": str(home)}) as process,
+        started(
+            ["-m", "drumbeat.campaigns.cli", "db", "url"], stderr=errors, settings={"home": str(home)}
+        ) as process,
     ):
         url = first_line(process).decode().strip()
         if not url:

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 from pydantic import SecretStr
 
-from benchmarks.harness.control_plane import ControlPlane, prove_emulator
-from benchmarks.harness.processes import listening
-from engine.errors import Unreachable
-from engine.process.settings import ServiceSettings
+from drumbeat.benchmarks.harness.control_plane import ControlPlane, prove_emulator
+from drumbeat.benchmarks.harness.processes import listening
+from drumbeat.engine.errors import Unreachable
+from drumbeat.engine.process.settings import ServiceSettings
 
 OWN_TOKEN = "emulator-token"
 OWN_SECRET = "emulator-secret"

@@ -17,11 +17,11 @@ from typing import IO
 
 import orjson
 
-from benchmarks.harness.machine import on_service_core
-from benchmarks.harness.watchdog import python_path, register, unregister
-from campaigns.child_processes import end_all
-from engine.errors import DrumbeatError
-from engine.process.settings import PREFIX
+from drumbeat.benchmarks.harness.machine import on_service_core
+from drumbeat.benchmarks.harness.watchdog import python_path, register, unregister
+from drumbeat.campaigns.child_processes import end_all
+from drumbeat.engine.errors import DrumbeatError
+from drumbeat.engine.process.settings import PREFIX
 
 START_S_MAX = 60.0
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -104,7 +104,7 @@ def end(processes: Sequence[Process]) -> None:
 
 @contextmanager
 def listening(
-    *arguments: str, settings: Mapping[str, str] | None = None, module: str = "campaigns.cli"
+    *arguments: str, settings: Mapping[str, str] | None = None, module: str = "drumbeat.campaigns.cli"
 ) -> Iterator[Listening]:
     """Run a command that serves HTTP during the block. It prints its URL, and then the block starts."""
     with (

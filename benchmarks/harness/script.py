@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from benchmarks.harness.machine import conditions
-from benchmarks.harness.watchdog import watchdog
-from engine.errors import DrumbeatError
+from drumbeat.benchmarks.harness.machine import conditions
+from drumbeat.benchmarks.harness.watchdog import watchdog
+from drumbeat.engine.errors import DrumbeatError
 
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
@@ -45,7 +45,7 @@ def run_script(main: Callable[[], object]) -> NoReturn:
 
 def script_name() -> str:
     """How to call this script."""
-    return f"python -m benchmarks.{Path(sys.argv[0]).stem}"
+    return f"python -m drumbeat.benchmarks.{Path(sys.argv[0]).stem}"
 
 
 def print_conditions(processes: int = 1) -> None:

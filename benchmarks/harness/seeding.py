@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-from benchmarks.harness.database import check_is_temporary
-from benchmarks.harness.statements import SQL
-from campaigns.planning.range_size import range_size
-from engine.store.database import Connection, connect
-from engine.store.migrate import migrate
-from engine.store.queries import queries
+from drumbeat.benchmarks.harness.database import check_is_temporary
+from drumbeat.benchmarks.harness.statements import SQL
+from drumbeat.campaigns.planning.range_size import range_size
+from drumbeat.engine.store.database import Connection, connect
+from drumbeat.engine.store.migrate import migrate
+from drumbeat.engine.store.queries import queries
 
 TEMPLATE = {
     "name": "order_shipped",

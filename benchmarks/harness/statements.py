@@ -2,6 +2,8 @@
 
 from importlib.resources import files
 
-from engine.store.queries import named_statements
+from drumbeat.engine.store.queries import named_statements
 
-SQL = named_statements((files("benchmarks.harness") / "statements.sql").read_text("utf-8"), "statements.sql")
+SQL = named_statements(
+    (files("drumbeat.benchmarks.harness") / "statements.sql").read_text("utf-8"), "statements.sql"
+)

@@ -1,6 +1,6 @@
 """A second judge of the pace, which shares no code with the emulator and enforces a strict sliding second.
 
-    python -m benchmarks.harness.strict_server RATE NUMBER...
+    python -m drumbeat.benchmarks.harness.strict_server RATE NUMBER...
 
 A request is accepted if fewer than RATE requests of its number were accepted in the second before it;
 otherwise it is throttled. The server answers `health` and `ledger/summary` as the emulator's control plane
@@ -20,10 +20,10 @@ from typing import Any
 import orjson
 import uvloop
 
-from benchmarks.harness.bare_protocol import BareProtocol
-from benchmarks.harness.control_plane import IDENTITY, prove_emulator
-from benchmarks.harness.emulators import FIRST_NUMBER, OWN_TOKEN, EmulatorSpec, MeasuredEmulator
-from benchmarks.harness.processes import listening
+from drumbeat.benchmarks.harness.bare_protocol import BareProtocol
+from drumbeat.benchmarks.harness.control_plane import IDENTITY, prove_emulator
+from drumbeat.benchmarks.harness.emulators import FIRST_NUMBER, OWN_TOKEN, EmulatorSpec, MeasuredEmulator
+from drumbeat.benchmarks.harness.processes import listening
 
 SECOND_NS = 1_000_000_000
 _THROTTLED = orjson.dumps({"error": {"code": 130429, "message": "Rate limit hit"}})
@@ -101,7 +101,9 @@ class _Connection(BareProtocol):
 def strict_server(spec: EmulatorSpec) -> Iterator[MeasuredEmulator]:
     """Run the server on the service's core during the block. It adds no latency and sends no events."""
     numbers = tuple(str(FIRST_NUMBER + n) for n in range(spec.numbers))
-    with listening(str(int(spec.rate_per_s)), *numbers, module="benchmarks.harness.strict_server") as running:
+    with listening(
+        str(int(spec.rate_per_s)), *numbers, module="drumbeat.benchmarks.harness.strict_server"
+    ) as running:
         control, health = prove_emulator(running.url)
         yield MeasuredEmulator(running.url, OWN_TOKEN, numbers, health["version"], health["product"], control)
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.harness.database import Database
-from benchmarks.harness.emulators import EmulatorFactory, own_emulator
-from benchmarks.harness.workers import run_worker
+from drumbeat.benchmarks.harness.database import Database
+from drumbeat.benchmarks.harness.emulators import EmulatorFactory, own_emulator
+from drumbeat.benchmarks.harness.workers import run_worker
 
 STAGE_S_MAX = 900.0
 

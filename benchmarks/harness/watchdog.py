@@ -1,6 +1,6 @@
 """A watchdog process that cleans up after a benchmark that was killed.
 
-    python -m benchmarks.harness.watchdog
+    python -m drumbeat.benchmarks.harness.watchdog
 
 The benchmark registers and unregisters its processes and directories, as lines of JSON on the watchdog's
 stdin. When the benchmark ends, however it ends, stdin closes and the watchdog removes what is still
@@ -31,7 +31,7 @@ _inputs: list[IO[bytes]] = []  # stdin of the watchdog, while it runs
 def watchdog() -> Iterator[None]:
     """Run a watchdog in the block: registered resources do not outlive this process, even if it is killed."""
     with subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.harness.watchdog"],
+        [sys.executable, "-m", "drumbeat.benchmarks.harness.watchdog"],
         stdin=subprocess.PIPE,
         bufsize=0,  # a line that cannot be written must not stay in a buffer until the end
         stdout=subprocess.DEVNULL,
@@ -104,7 +104,7 @@ def _end(processes: list[psutil.Process | None]) -> None:
 
 
 def _stop_postgres(home: Path) -> None:
-    from engine.process.embedded_postgres import stop_embedded  # late: needed only after a crash
+    from drumbeat.engine.process.embedded_postgres import stop_embedded  # late: needed only after a crash
 
     # A server that is still starting is not found; it exits within a minute, once its directory is gone.
     with suppress(Exception):

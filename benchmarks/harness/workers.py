@@ -1,6 +1,6 @@
 """Runs a measurement in a worker process of its own.
 
-    python -m benchmarks.harness.workers MODULE:FUNCTION
+    python -m drumbeat.benchmarks.harness.workers MODULE:FUNCTION
 
 The worker imports the function and writes `{"ready": true}`. It reads one line of JSON (its cores and the
 function's arguments) and writes one: the fields of the dataclass that the function returned. If stdin closes
@@ -23,9 +23,9 @@ from typing import IO, Any
 
 import orjson
 
-from benchmarks.harness.machine import move_to
-from benchmarks.harness.processes import BenchmarkFailed, Process, first_line, last_line, started
-from engine.process.telemetry import configure_logging
+from drumbeat.benchmarks.harness.machine import move_to
+from drumbeat.benchmarks.harness.processes import BenchmarkFailed, Process, first_line, last_line, started
+from drumbeat.engine.process.telemetry import configure_logging
 
 EXIT_ORPHANED = 70
 POLL_PERIOD_S = 0.25
@@ -61,7 +61,7 @@ def run_workers(
         workers: list[tuple[Process, IO[bytes]]] = []
         for _ in arguments:
             errors: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
-            command = ["-m", "benchmarks.harness.workers", function]
+            command = ["-m", "drumbeat.benchmarks.harness.workers", function]
             workers.append((stack.enter_context(started(command, feed=True, stderr=errors)), errors))
         for process, errors in workers:
             if not first_line(process):

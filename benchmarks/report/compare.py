@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from benchmarks.report.content import ENGINE, ENGINE_ALONE
+from drumbeat.benchmarks.report.content import ENGINE, ENGINE_ALONE
 
 Verdict = Literal["better", "worse", "within the spread", "no spread", "same"]
 REPEATS_MIN = 2  # in each report, for a spread

@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 
 import orjson
 
-from benchmarks.harness.machine import Conditions
-from benchmarks.harness.results import Load, Run, Stage, StageRun
-from benchmarks.scaling import Table, reaches, service_share
-from engine.errors import ConfigurationError
+from drumbeat.benchmarks.harness.machine import Conditions
+from drumbeat.benchmarks.harness.results import Load, Run, Stage, StageRun
+from drumbeat.benchmarks.scaling import Table, reaches, service_share
+from drumbeat.engine.errors import ConfigurationError
 
 SCHEMA = 1
 FILE_NAME = "report.json"

@@ -10,9 +10,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader
 from plotly.offline import get_plotlyjs
 
-from benchmarks.report.charts import Bar, Chart, bars, histogram, lines
-from benchmarks.report.content import ENGINE
-from benchmarks.report.text import (
+from drumbeat.benchmarks.report.charts import Bar, Chart, bars, histogram, lines
+from drumbeat.benchmarks.report.content import ENGINE
+from drumbeat.benchmarks.report.text import (
     Table,
     conditions_rows,
     headline,
@@ -43,7 +43,10 @@ class Section:
 def page_of(report: dict[str, Any]) -> str:
     """The whole page."""
     environment = Environment(
-        loader=PackageLoader("benchmarks.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("drumbeat.benchmarks.report", "."),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters["unbroken"] = unbroken
     return environment.get_template("page.html.j2").render(

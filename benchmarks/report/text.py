@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.report.compare import ComparedFigure, Comparison
-from benchmarks.report.content import ENGINE, ENGINE_ALONE, FULL_SHARE, OWN_EMULATOR
+from drumbeat.benchmarks.report.compare import ComparedFigure, Comparison
+from drumbeat.benchmarks.report.content import ENGINE, ENGINE_ALONE, FULL_SHARE, OWN_EMULATOR
 
 LOAD_MAX = 0.5  # of other programs, before the run; above it they took a part of a core that was measured
 AT_LIMIT_SHARE = 0.95

@@ -19,11 +19,11 @@ import orjson
 import uvloop
 from yarl import URL
 
-from benchmarks.harness.seeding import TEMPLATE
-from benchmarks.harness.statements import SQL
-from benchmarks.senders.latency import histogram, percentiles
-from engine.api.lanes import LaneTransport
-from engine.core.outcome import Accepted
+from drumbeat.benchmarks.harness.seeding import TEMPLATE
+from drumbeat.benchmarks.harness.statements import SQL
+from drumbeat.benchmarks.senders.latency import histogram, percentiles
+from drumbeat.engine.api.lanes import LaneTransport
+from drumbeat.engine.core.outcome import Accepted
 
 IN_FLIGHT_REQUESTS = 64
 TASKS_MAX = 10_000  # of a script at once; a gather of all its messages would need gigabytes

@@ -10,13 +10,13 @@ from typing import Any
 
 import uvloop
 
-from benchmarks.harness.emulators import service_settings
-from benchmarks.harness.statements import SQL
-from benchmarks.senders.latency import TimedTransport, evenly
-from engine.app import POOL_CONNECTIONS, run_numbers, transport_of
-from engine.process.settings import MetricsAddress, ServiceSettings
-from engine.store.database import Connection, open_pool
-from engine.store.installation import identify
+from drumbeat.benchmarks.harness.emulators import service_settings
+from drumbeat.benchmarks.harness.statements import SQL
+from drumbeat.benchmarks.senders.latency import TimedTransport, evenly
+from drumbeat.engine.app import POOL_CONNECTIONS, run_numbers, transport_of
+from drumbeat.engine.process.settings import MetricsAddress, ServiceSettings
+from drumbeat.engine.store.database import Connection, open_pool
+from drumbeat.engine.store.installation import identify
 
 TIMED_EVERY = 16  # at full speed about 900 a second
 

@@ -6,8 +6,8 @@ import time
 from array import array
 from collections.abc import Sequence
 
-from engine.api.transport import Answered, IdleConnection, PermitGate, Transport
-from engine.core.outcome import NotSent, Outcome, Unknown
+from drumbeat.engine.api.transport import Answered, IdleConnection, PermitGate, Transport
+from drumbeat.engine.core.outcome import NotSent, Outcome, Unknown
 
 PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 # Upper bounds of the histogram in ms: each 2^(1/3) times the last, from 0.25 ms to 16 s.

@@ -10,18 +10,18 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks.harness.emulators import EmulatorSpec, MeasuredEmulator
-from benchmarks.harness.machine import sender_cores, tree_cpu_s
-from benchmarks.harness.processes import BenchmarkFailed
-from benchmarks.harness.results import SENT_PER_S_MAX, UNBOUNDED_S_MAX, Load, Pace, Run, StatusEvents
-from benchmarks.harness.seeding import FIRST_PHONE, clear_database, seed_campaign
-from benchmarks.harness.testbed import Testbed
-from benchmarks.harness.workers import run_worker, run_workers
-from benchmarks.senders.baselines import IN_FLIGHT_REQUESTS, Task
-from benchmarks.senders.engine import CampaignSent, read_sent
-from benchmarks.senders.latency import histogram, percentiles
-from benchmarks.senders.status_events import ReceiverProcess, receiving, wait_for_events
-from engine.store.database import connect
+from drumbeat.benchmarks.harness.emulators import EmulatorSpec, MeasuredEmulator
+from drumbeat.benchmarks.harness.machine import sender_cores, tree_cpu_s
+from drumbeat.benchmarks.harness.processes import BenchmarkFailed
+from drumbeat.benchmarks.harness.results import SENT_PER_S_MAX, UNBOUNDED_S_MAX, Load, Pace, Run, StatusEvents
+from drumbeat.benchmarks.harness.seeding import FIRST_PHONE, clear_database, seed_campaign
+from drumbeat.benchmarks.harness.testbed import Testbed
+from drumbeat.benchmarks.harness.workers import run_worker, run_workers
+from drumbeat.benchmarks.senders.baselines import IN_FLIGHT_REQUESTS, Task
+from drumbeat.benchmarks.senders.engine import CampaignSent, read_sent
+from drumbeat.benchmarks.senders.latency import histogram, percentiles
+from drumbeat.benchmarks.senders.status_events import ReceiverProcess, receiving, wait_for_events
+from drumbeat.engine.store.database import connect
 
 POLL_PERIOD_S = 0.5
 NO_LIMIT_PER_S = 100_000.0  # faster than any sender, so that the emulator never throttles
@@ -45,7 +45,7 @@ def run_engine(testbed: Testbed, load: Load) -> Run:
         cores = sender_cores(len(shares))
         pinned = [[cores[turn % len(cores)]] for turn in range(len(shares))]
         results = run_workers(
-            "benchmarks.senders.engine:send_share", shares, pinned, load.longest_s, meter.poll
+            "drumbeat.benchmarks.senders.engine:send_share", shares, pinned, load.longest_s, meter.poll
         )
         service_cpu_s, database_cpu_s = meter.used_cpu_s()  # before the queries below use the database's time
         ledger = emulator.ledger()
@@ -92,7 +92,9 @@ def run_task(baseline: str, task: Task, longest_s: float, meter: _Meter | None =
     """What a baseline did with a task; BenchmarkFailed if the service refused more than a few messages."""
     arguments = {"name": baseline, "task": asdict(task)}
     poll = (lambda: None) if meter is None else meter.poll
-    found = run_worker("benchmarks.senders.baselines:run", arguments, sender_cores(), longest_s, poll)
+    found = run_worker(
+        "drumbeat.benchmarks.senders.baselines:run", arguments, sender_cores(), longest_s, poll
+    )
     if found["accepted"] < ACCEPTED_SHARE_MIN * found["messages"] or not found["messages"]:
         what = f"{found['accepted']} of {found['messages']} messages were accepted"
         raise BenchmarkFailed(f"{baseline}: {what}")

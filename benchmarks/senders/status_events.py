@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from benchmarks.harness.emulators import OWN_SECRET, MeasuredEmulator
-from benchmarks.harness.machine import cpu_s
-from benchmarks.harness.processes import BenchmarkFailed, listening
-from benchmarks.harness.results import StatusEvents
-from benchmarks.harness.statements import SQL
-from engine.store.database import connect
+from drumbeat.benchmarks.harness.emulators import OWN_SECRET, MeasuredEmulator
+from drumbeat.benchmarks.harness.machine import cpu_s
+from drumbeat.benchmarks.harness.processes import BenchmarkFailed, listening
+from drumbeat.benchmarks.harness.results import StatusEvents
+from drumbeat.benchmarks.harness.statements import SQL
+from drumbeat.engine.store.database import connect
 
 PER_MESSAGE = 3
 LAST_S_MAX = 120.0  # from the last message to the last applied event

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from benchmarks.harness.processes import BenchmarkFailed
-from campaigns.console.api.operations import PREFIX
-from campaigns.console.server import routes
+from drumbeat.benchmarks.harness.processes import BenchmarkFailed
+from drumbeat.campaigns.console.api.operations import PREFIX
+from drumbeat.campaigns.console.server import routes
 
 _PARAMETER = "{"
 # What only leads to a change of one upload, user, token or person, or says how far work is, and no campaign

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 
-from benchmarks.harness.database import Database
-from benchmarks.harness.machine import on_every_core
-from benchmarks.harness.seeding import NAME, SEED_S_MAX, TEMPLATE, clear_database, plan_campaign
-from benchmarks.harness.statements import SQL as HARNESS
-from engine.store.database import Connection, connect
-from engine.store.migrate import migrate
-from engine.store.queries import named_statements
+from drumbeat.benchmarks.harness.database import Database
+from drumbeat.benchmarks.harness.machine import on_every_core
+from drumbeat.benchmarks.harness.seeding import NAME, SEED_S_MAX, TEMPLATE, clear_database, plan_campaign
+from drumbeat.benchmarks.harness.statements import SQL as HARNESS
+from drumbeat.engine.store.database import Connection, connect
+from drumbeat.engine.store.migrate import migrate
+from drumbeat.engine.store.queries import named_statements
 
-SQL = named_statements((files("benchmarks.viewing") / "seed.sql").read_text("utf-8"), "seed.sql")
+SQL = named_statements((files("drumbeat.benchmarks.viewing") / "seed.sql").read_text("utf-8"), "seed.sql")
 SMALL = "small"  # beside the large campaign: what its views take tells what size costs
 SMALL_RECIPIENTS = 10_000
 SENT_SHARE = 0.5

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from benchmarks.harness.database import Database
-from benchmarks.harness.processes import listening
-from campaigns.console.people import add_token
-from campaigns.console.roles import Role
-from engine.store.database import open_pool
+from drumbeat.benchmarks.harness.database import Database
+from drumbeat.benchmarks.harness.processes import listening
+from drumbeat.campaigns.console.people import add_token
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.engine.store.database import open_pool
 
 
 @dataclass(frozen=True, slots=True)

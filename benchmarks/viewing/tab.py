@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchmarks.harness.processes import BenchmarkFailed
-from benchmarks.memory import memory
-from benchmarks.viewing.serving import ServedConsole
+from drumbeat.benchmarks.harness.processes import BenchmarkFailed
+from drumbeat.benchmarks.memory import memory
+from drumbeat.benchmarks.viewing.serving import ServedConsole
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession

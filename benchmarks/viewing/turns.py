@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import psutil
 
-from benchmarks.harness.machine import cpu_s, tree_cpu_s
-from benchmarks.harness.processes import BenchmarkFailed
-from benchmarks.viewing.seed import SQL
-from benchmarks.viewing.serving import ServedConsole
-from benchmarks.viewing.watchers import Watchers
-from campaigns.console.streams import BEAT_S
-from engine.store.database import Connection, connect
+from drumbeat.benchmarks.harness.machine import cpu_s, tree_cpu_s
+from drumbeat.benchmarks.harness.processes import BenchmarkFailed
+from drumbeat.benchmarks.viewing.seed import SQL
+from drumbeat.benchmarks.viewing.serving import ServedConsole
+from drumbeat.benchmarks.viewing.watchers import Watchers
+from drumbeat.campaigns.console.streams import BEAT_S
+from drumbeat.engine.store.database import Connection, connect
 
 SETTLE_S = 1.0  # after a change: streams open, the engine finds its rate again
 REPORTED_S = 11.0  # a session that is idle reports to the statistics what it did after ten

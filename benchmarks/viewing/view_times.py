@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 import aiohttp
 
-from benchmarks.harness.processes import BenchmarkFailed
-from benchmarks.viewing.places import View, views
-from benchmarks.viewing.seed import Planted
-from benchmarks.viewing.serving import ServedConsole
-from benchmarks.viewing.upload import upload
+from drumbeat.benchmarks.harness.processes import BenchmarkFailed
+from drumbeat.benchmarks.viewing.places import View, views
+from drumbeat.benchmarks.viewing.seed import Planted
+from drumbeat.benchmarks.viewing.serving import ServedConsole
+from drumbeat.benchmarks.viewing.upload import upload
 
 LONGEST_S = 60.0
 ENOUGH_MS = 15_000.0  # of one view: a slow one is asked less often

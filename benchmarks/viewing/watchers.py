@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import aiohttp
 
-from benchmarks.viewing.serving import ServedConsole
+from drumbeat.benchmarks.viewing.serving import ServedConsole
 
 _READ_BYTES = 1 << 16
 _EVENT = b"event: view"

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.process.settings import ServiceSettings, read_secret
-from engine.store.call_budget import SharedCallBudget
-from engine.store.database import Pool
+from drumbeat.engine.process.settings import ServiceSettings, read_secret
+from drumbeat.engine.store.call_budget import SharedCallBudget
+from drumbeat.engine.store.database import Pool
 
 if TYPE_CHECKING:
-    from engine.api.service import Service
+    from drumbeat.engine.api.service import Service
 
 
 @asynccontextmanager
@@ -20,8 +20,11 @@ async def account_service(pool: Pool, settings: ServiceSettings, waba_id: str) -
     """A client for one account. All processes of the database share its budget of management calls. A token
     that was replaced in its file is used at once.
     """
-    from engine.api.call_budget import BURST, CALL_EVERY_S  # imports aiohttp, a third of a command's start
-    from engine.api.service import service_of
+    from drumbeat.engine.api.call_budget import (  # imports aiohttp, a third of a command's start
+        BURST,
+        CALL_EVERY_S,
+    )
+    from drumbeat.engine.api.service import service_of
 
     if settings.access_token_file is not None:
         settings = replace(settings, access_token=read_secret("access_token", settings.access_token_file))

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from engine.api.service import Service
-from engine.core.media_limits import REUSE_DAYS
+from drumbeat.engine.api.service import Service
+from drumbeat.engine.core.media_limits import REUSE_DAYS
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from campaigns.account.numbers import BusinessNumber
+from drumbeat.campaigns.account.numbers import BusinessNumber
 
 
 class NumberState(StrEnum):

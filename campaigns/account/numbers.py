@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from campaigns.actor import note_audit
-from campaigns.describe_database import describe_database
-from engine.core.pace.token_bucket import check_limit
-from engine.core.quota import QuotaStanding
-from engine.core.tier import SaidTier, Tier, TierDoubt, parse_tier
-from engine.errors import ConfigurationError, NotFound, UsageError
-from engine.sending import number_sync
-from engine.sending.number_sync import DEFAULT_LIMIT_PER_S, NumbersSource
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
-from engine.store.quota import read_number_standings
+from drumbeat.campaigns.actor import note_audit
+from drumbeat.campaigns.describe_database import describe_database
+from drumbeat.engine.core.pace.token_bucket import check_limit
+from drumbeat.engine.core.quota import QuotaStanding
+from drumbeat.engine.core.tier import SaidTier, Tier, TierDoubt, parse_tier
+from drumbeat.engine.errors import ConfigurationError, NotFound, UsageError
+from drumbeat.engine.sending import number_sync
+from drumbeat.engine.sending.number_sync import DEFAULT_LIMIT_PER_S, NumbersSource
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.quota import read_number_standings
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.errors import ConfigurationError, UsageError
 
 if TYPE_CHECKING:
-    from engine.api.endpoints.templates import NewTemplate
+    from drumbeat.engine.api.endpoints.templates import NewTemplate
 
 REQUIRED = ("name", "language", "category")
 _MEMBERS = (*REQUIRED, "components", "parameter_format")
@@ -19,7 +19,7 @@ def read_template_file(path: Path) -> "NewTemplate":
 
     UsageError names the member that is missing or wrong. The service checks the rest.
     """
-    from engine.api.endpoints.templates import NewTemplate  # imports aiohttp
+    from drumbeat.engine.api.endpoints.templates import NewTemplate  # imports aiohttp
 
     try:
         content = orjson.loads(path.read_bytes())

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from campaigns.account.code_template import CodeForm
-from engine.core.message import Media
-from engine.core.placeholder import Placeholder
-from engine.core.rendering import RenderedMessage, render_message
-from engine.core.template_buttons import PLACEHOLDER
+from drumbeat.campaigns.account.code_template import CodeForm
+from drumbeat.engine.core.message import Media
+from drumbeat.engine.core.placeholder import Placeholder
+from drumbeat.engine.core.rendering import RenderedMessage, render_message
+from drumbeat.engine.core.template_buttons import PLACEHOLDER
 
 if TYPE_CHECKING:
-    from engine.api.endpoints.templates import NewTemplate
+    from drumbeat.engine.api.endpoints.templates import NewTemplate
 
 AUTHENTICATION = "AUTHENTICATION"
 CATEGORIES = ("MARKETING", "UTILITY", AUTHENTICATION)
@@ -169,7 +169,7 @@ class TemplateForm:
         return {**found, "example": examples} if button.kind == "URL" and examples else found
 
     def new_template(self) -> NewTemplate:
-        from engine.api.endpoints.templates import NewTemplate  # imports aiohttp
+        from drumbeat.engine.api.endpoints.templates import NewTemplate  # imports aiohttp
 
         form = "NAMED" if self.is_named else "POSITIONAL"
         return NewTemplate(self.name, self.language, self.category, self.components(), form)

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from campaigns.account.code_template import CodeForm
-from campaigns.account.template_form import (
+from drumbeat.campaigns.account.code_template import CodeForm
+from drumbeat.campaigns.account.template_form import (
     BUTTON_KINDS,
     CATEGORIES,
     HEADER_FORMATS,
@@ -20,7 +20,7 @@ from campaigns.account.template_form import (
     TemplateForm,
     names_in,
 )
-from campaigns.account.templates import StoredTemplate
+from drumbeat.campaigns.account.templates import StoredTemplate
 
 _NUMBERED = re.compile(r"(.+)_(\d{1,4})")
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from campaigns.actor import note_audit
-from campaigns.describe_database import describe_database
-from engine.core.campaign_template import stored_parts
-from engine.core.states import CampaignState
-from engine.errors import NotFound, UsageError
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.actor import note_audit
+from drumbeat.campaigns.describe_database import describe_database
+from drumbeat.engine.core.campaign_template import stored_parts
+from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.errors import NotFound, UsageError
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
 
 if TYPE_CHECKING:  # most commands need no client of the service
-    from engine.api.endpoints.templates import CreatedTemplate, NewTemplate, TemplateRecord
-    from engine.api.service import Service
+    from drumbeat.engine.api.endpoints.templates import CreatedTemplate, NewTemplate, TemplateRecord
+    from drumbeat.engine.api.service import Service
 
 
 NAMED_MAX = 5  # campaigns in an error

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from campaigns.account.numbers import list_numbers
-from engine.core.tier import TierDoubt
-from engine.store.database import Pool
+from drumbeat.campaigns.account.numbers import list_numbers
+from drumbeat.engine.core.tier import TierDoubt
+from drumbeat.engine.store.database import Pool
 
 
 def tier_warning(phone_number_id: str, word: str | None, doubt: TierDoubt, people: int | None) -> str:

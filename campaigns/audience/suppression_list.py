@@ -6,20 +6,20 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
-from campaigns.audience.check.reject_file import RejectFile, default_rejects_path
-from campaigns.audience.check.row_check import RowRules, row_check
-from campaigns.audience.open.opening import open_table
-from campaigns.phones.suppression import (
+from drumbeat.campaigns.audience.check.reject_file import RejectFile, default_rejects_path
+from drumbeat.campaigns.audience.check.row_check import RowRules, row_check
+from drumbeat.campaigns.audience.open.opening import open_table
+from drumbeat.campaigns.phones.suppression import (
     SuppressionCounts,
     checked_reason,
     note_suppressions,
     store_suppressions,
 )
-from campaigns.pluralise import pluralise
-from campaigns.progress import PlanProgress, ProgressCallback, no_progress
-from campaigns.reject import REASONS
-from engine.errors import ConfigurationError
-from engine.store.database import Connection
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.campaigns.progress import PlanProgress, ProgressCallback, no_progress
+from drumbeat.campaigns.reject import REASONS
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.store.database import Connection
 
 
 async def import_suppressions(

@@ -2,15 +2,15 @@
 
 from collections.abc import Collection
 
-from campaigns.options.spec import CampaignSpec, identify_again
-from campaigns.planning.change import Asked, require_allowed
-from campaigns.planning.change_rules import Effect, effect_of
-from campaigns.planning.create import change_options, planned_row
-from campaigns.planning.created import CreatedCampaign, existing_campaign, known_campaign
-from campaigns.planning.removal import lock_names
-from campaigns.progress import STATEMENT_TIMEOUT_S
-from engine.core.states import CampaignState
-from engine.store.database import close, connect
+from drumbeat.campaigns.options.spec import CampaignSpec, identify_again
+from drumbeat.campaigns.planning.change import Asked, require_allowed
+from drumbeat.campaigns.planning.change_rules import Effect, effect_of
+from drumbeat.campaigns.planning.create import change_options, planned_row
+from drumbeat.campaigns.planning.created import CreatedCampaign, existing_campaign, known_campaign
+from drumbeat.campaigns.planning.removal import lock_names
+from drumbeat.campaigns.progress import STATEMENT_TIMEOUT_S
+from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.store.database import close, connect
 
 
 async def amend_campaign(

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from campaigns.campaign import Campaign, find_campaign
-from campaigns.life.control import read_campaign
-from campaigns.options.stored import stored_values
-from campaigns.planning.removal import lock_names, remove_leftovers, remove_planned
-from campaigns.progress import STATEMENT_TIMEOUT_S
-from engine.core.states import CampaignState, with_indefinite_article
-from engine.errors import UsageError
-from engine.store.database import close, connect
+from drumbeat.campaigns.campaign import Campaign, find_campaign
+from drumbeat.campaigns.life.control import read_campaign
+from drumbeat.campaigns.options.stored import stored_values
+from drumbeat.campaigns.planning.removal import lock_names, remove_leftovers, remove_planned
+from drumbeat.campaigns.progress import STATEMENT_TIMEOUT_S
+from drumbeat.engine.core.states import CampaignState, with_indefinite_article
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store.database import close, connect
 
 # The states in which a campaign may be that was never started.
 _UNSTARTED = frozenset(CampaignState) - {CampaignState.RUNNING, CampaignState.FINISHED}

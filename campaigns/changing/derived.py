@@ -7,21 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from campaigns.campaign import find_campaign, require_planned
-from campaigns.changing.amend import amend_campaign
-from campaigns.options.campaign_spec import campaign_spec
-from campaigns.options.sources import STANDARD_INPUT
-from campaigns.options.spec import CampaignSpec
-from campaigns.options.stored import StoredOptions, stored_options, stored_values
-from campaigns.options.values import AUDIENCE_KEYS, needs_audience, of_clone, of_edit
-from campaigns.planning.create import create_campaign
-from campaigns.planning.created import CreatedCampaign
-from campaigns.progress import ProgressCallback, no_progress
-from engine.core.states import CampaignState
-from engine.errors import UsageError
-from engine.process.disk_space import Disk
-from engine.sending.header_file_uploads import OpenUploads, no_uploads
-from engine.store.database import Connection, Pool
+from drumbeat.campaigns.campaign import find_campaign, require_planned
+from drumbeat.campaigns.changing.amend import amend_campaign
+from drumbeat.campaigns.options.campaign_spec import campaign_spec
+from drumbeat.campaigns.options.sources import STANDARD_INPUT
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.stored import StoredOptions, stored_options, stored_values
+from drumbeat.campaigns.options.values import AUDIENCE_KEYS, needs_audience, of_clone, of_edit
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.planning.created import CreatedCampaign
+from drumbeat.campaigns.progress import ProgressCallback, no_progress
+from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.process.disk_space import Disk
+from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads
+from drumbeat.engine.store.database import Connection, Pool
 
 # Keys that name files, databases and rows of this machine: nothing for callers from elsewhere.
 OF_THIS_MACHINE = frozenset(

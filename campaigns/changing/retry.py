@@ -10,20 +10,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from campaigns.campaign import Campaign, find_campaign, require_planned
-from campaigns.options.sources import CampaignResult
-from campaigns.options.spec import PHONE, RETRY_CODES, RETRY_OF, CampaignSpec, retry_options
-from campaigns.planning.create import create_campaign
-from campaigns.planning.created import CreatedCampaign
-from campaigns.planning.plan import PlanCounts
-from campaigns.progress import ProgressCallback, no_progress
-from engine.core.message import Media
-from engine.core.states import RecipientState
-from engine.errors import TryLater
-from engine.process.disk_space import Disk
-from engine.sending.header_file_uploads import OpenUploads, no_uploads
-from engine.store.database import Connection, close, connect
-from engine.store.queries import queries
+from drumbeat.campaigns.campaign import Campaign, find_campaign, require_planned
+from drumbeat.campaigns.options.sources import CampaignResult
+from drumbeat.campaigns.options.spec import PHONE, RETRY_CODES, RETRY_OF, CampaignSpec, retry_options
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.planning.created import CreatedCampaign
+from drumbeat.campaigns.planning.plan import PlanCounts
+from drumbeat.campaigns.progress import ProgressCallback, no_progress
+from drumbeat.engine.core.message import Media
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.errors import TryLater
+from drumbeat.engine.process.disk_space import Disk
+from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads
+from drumbeat.engine.store.database import Connection, close, connect
+from drumbeat.engine.store.queries import queries
 
 _RETRY_NAME = re.compile(r"(.+)/retry-([0-9]{1,6})")
 

@@ -11,23 +11,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from campaigns.campaign import find_campaign
-from campaigns.command_text import command_text
-from campaigns.life.run import paused, run_campaign
-from campaigns.options.order import OrderOptions
-from campaigns.options.spec import CampaignSpec
-from campaigns.phones.normaliser import Normaliser
-from campaigns.planning.create import create_campaign
-from campaigns.reject import REASONS
-from campaigns.results.export import COLUMNS, export_rows
-from campaigns.stored_recipients import require_kept
-from engine.core.order import Priority
-from engine.core.states import CampaignState, RecipientState
-from engine.errors import Incomplete, UsageError
-from engine.process.disk_space import Disk
-from engine.process.settings import ServiceSettings
-from engine.sending.header_file_uploads import OpenUploads, no_uploads
-from engine.store.database import Pool
+from drumbeat.campaigns.campaign import find_campaign
+from drumbeat.campaigns.command_text import command_text
+from drumbeat.campaigns.life.run import paused, run_campaign
+from drumbeat.campaigns.options.order import OrderOptions
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.phones.normaliser import Normaliser
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.reject import REASONS
+from drumbeat.campaigns.results.export import COLUMNS, export_rows
+from drumbeat.campaigns.stored_recipients import require_kept
+from drumbeat.engine.core.order import Priority
+from drumbeat.engine.core.states import CampaignState, RecipientState
+from drumbeat.engine.errors import Incomplete, UsageError
+from drumbeat.engine.process.disk_space import Disk
+from drumbeat.engine.process.settings import ServiceSettings
+from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads
+from drumbeat.engine.store.database import Pool
 
 URGENT = OrderOptions(Priority.URGENT)  # a password reset must not wait behind a sale
 _ACCEPTED = (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVERED, RecipientState.READ)

@@ -1,5 +1,5 @@
-"""`python -m campaigns.cli`: the command, for processes that Drumbeat starts itself."""
+"""`python -m drumbeat.campaigns.cli`: the command, for processes that Drumbeat starts itself."""
 
-from campaigns.cli.main import run
+from drumbeat.campaigns.cli.main import run
 
 run()

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from campaigns.cli.options import Json
-from campaigns.cli.printing import print_json, print_rows
-from campaigns.cli.task_runner import with_service
-from campaigns.options.schedule import read_moment
+from drumbeat.campaigns.cli.options import Json
+from drumbeat.campaigns.cli.printing import print_json, print_rows
+from drumbeat.campaigns.cli.task_runner import with_service
+from drumbeat.campaigns.options.schedule import read_moment
 
 app = typer.Typer(add_completion=False)
 
@@ -42,7 +42,7 @@ def analytics(
     json: Json = False,
 ) -> None:
     """Show what the service counted: sent and delivered messages, or conversations and their cost."""
-    from engine.api import Granularity  # imports aiohttp
+    from drumbeat.engine.api import Granularity  # imports aiohttp
 
     until = datetime.now(UTC) if end is None else read_moment("--to", end)
     since = until - timedelta(days=7) if start is None else read_moment("--from", start)

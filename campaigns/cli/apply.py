@@ -5,17 +5,17 @@ from typing import Annotated, Any
 
 import typer
 
-from campaigns.actor import actor
-from campaigns.cli.changes_text import print_refusal
-from campaigns.cli.create import create_and_show
-from campaigns.cli.options import DryRun, Json, Now, Quiet
-from campaigns.options.campaign_spec import campaign_spec
-from campaigns.options.command import takes_options
-from campaigns.options.manifest_file import read_manifest
-from campaigns.options.spec import NAME, CampaignSpec
-from campaigns.options.values import by_key, in_words_of_keys
-from campaigns.planning.change import ChangeRefused
-from engine.errors import UsageError
+from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.cli.changes_text import print_refusal
+from drumbeat.campaigns.cli.create import create_and_show
+from drumbeat.campaigns.cli.options import DryRun, Json, Now, Quiet
+from drumbeat.campaigns.options.campaign_spec import campaign_spec
+from drumbeat.campaigns.options.command import takes_options
+from drumbeat.campaigns.options.manifest_file import read_manifest
+from drumbeat.campaigns.options.spec import NAME, CampaignSpec
+from drumbeat.campaigns.options.values import by_key, in_words_of_keys
+from drumbeat.campaigns.planning.change import ChangeRefused
+from drumbeat.engine.errors import UsageError
 
 app = typer.Typer(add_completion=False)
 

@@ -6,21 +6,29 @@ from typing import Annotated
 
 import typer
 
-from campaigns.audience.check.copy_rejected import copy_rejected
-from campaigns.audience.check.inspection import Inspection, inspect_audience
-from campaigns.audience.check.reject_file import default_rejects_path
-from campaigns.audience.check.row_check import RowRules
-from campaigns.cli.options import Json, Output, Quiet
-from campaigns.cli.output import opened, writing
-from campaigns.cli.planning_progress import GUESS, planning_shown
-from campaigns.cli.printing import note, print_json
-from campaigns.options.audience_options import FORMS, AsMobile, Defaults, FileFormat, Maps, Sheet, pairs
-from campaigns.options.common_options import PhoneColumn, Region, rejects_option
-from campaigns.options.sources import ReadOptions
-from campaigns.output.output_file import require_other_file
-from campaigns.pluralise import pluralise
-from engine.core.sanitise import sanitise
-from engine.errors import ConfigurationError
+from drumbeat.campaigns.audience.check.copy_rejected import copy_rejected
+from drumbeat.campaigns.audience.check.inspection import Inspection, inspect_audience
+from drumbeat.campaigns.audience.check.reject_file import default_rejects_path
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.cli.options import Json, Output, Quiet
+from drumbeat.campaigns.cli.output import opened, writing
+from drumbeat.campaigns.cli.planning_progress import GUESS, planning_shown
+from drumbeat.campaigns.cli.printing import note, print_json
+from drumbeat.campaigns.options.audience_options import (
+    FORMS,
+    AsMobile,
+    Defaults,
+    FileFormat,
+    Maps,
+    Sheet,
+    pairs,
+)
+from drumbeat.campaigns.options.common_options import PhoneColumn, Region, rejects_option
+from drumbeat.campaigns.options.sources import ReadOptions
+from drumbeat.campaigns.output.output_file import require_other_file
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.engine.core.sanitise import sanitise
+from drumbeat.engine.errors import ConfigurationError
 
 app = typer.Typer(name="audience", help="Check audience files.", no_args_is_help=True, add_completion=False)
 

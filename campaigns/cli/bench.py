@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from benchmarks.harness.results import Load
-from benchmarks.report.compare import compare as compare_reports
-from benchmarks.report.content import FILE_NAME, read_report, report_of
-from benchmarks.report.text import (
+from drumbeat.benchmarks.harness.results import Load
+from drumbeat.benchmarks.report.compare import compare as compare_reports
+from drumbeat.benchmarks.report.content import FILE_NAME, read_report, report_of
+from drumbeat.benchmarks.report.text import (
     Table,
     comparison_table,
     conditions_rows,
@@ -28,13 +28,21 @@ from benchmarks.report.text import (
     stages_table,
     warnings,
 )
-from benchmarks.suite import DEFAULT_PARTS, PARTS, Part, SuiteRequest, duration_s, measurements, run_suite
-from campaigns.cli.bench_progress import progress_of
-from campaigns.cli.options import Json, Quiet
-from campaigns.cli.printing import note, print_json, print_rows
-from campaigns.duration import duration as in_words
-from engine.errors import ConfigurationError, UsageError
-from engine.process.telemetry import configure_logging
+from drumbeat.benchmarks.suite import (
+    DEFAULT_PARTS,
+    PARTS,
+    Part,
+    SuiteRequest,
+    duration_s,
+    measurements,
+    run_suite,
+)
+from drumbeat.campaigns.cli.bench_progress import progress_of
+from drumbeat.campaigns.cli.options import Json, Quiet
+from drumbeat.campaigns.cli.printing import note, print_json, print_rows
+from drumbeat.campaigns.duration import duration as in_words
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.process.telemetry import configure_logging
 
 app = typer.Typer(name="bench", invoke_without_command=True, add_completion=False)
 
@@ -209,7 +217,9 @@ def _measure(request: SuiteRequest, output: Path | None, *, quiet: bool, as_json
         with progress_of(request.repeats * len(measurements(request)), quiet=quiet) as listener:
             report = report_of(run_suite(request, listener))
         try:
-            from benchmarks.report.page import page_of  # plotly and jinja2 take a third of a second to import
+            from drumbeat.benchmarks.report.page import (
+                page_of,  # plotly and jinja2 take a third of a second to import
+            )
 
             _write(directory / PAGE_NAME, page_of(report).encode())
             # Written last: a directory with this file holds a complete report.

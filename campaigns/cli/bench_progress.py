@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from benchmarks.suite import AnyRun, Measurement, ProgressListener
-from campaigns.cli.printing import note
+from drumbeat.benchmarks.suite import AnyRun, Measurement, ProgressListener
+from drumbeat.campaigns.cli.printing import note
 
 REFRESHES_PER_S = 2  # the display shares the core of the emulator
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from campaigns.duration import duration
-from campaigns.prices import PriceTable
-from campaigns.results.breakdown import By, Line, percentiles_s
-from engine.core.error_codes import meaning_of
-from engine.core.states import RecipientState
+from drumbeat.campaigns.duration import duration
+from drumbeat.campaigns.prices import PriceTable
+from drumbeat.campaigns.results.breakdown import By, Line, percentiles_s
+from drumbeat.engine.core.error_codes import meaning_of
+from drumbeat.engine.core.states import RecipientState
 
 NO_KEY = "(none)"  # not attempted yet, no variant, or no code
 

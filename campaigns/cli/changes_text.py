@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from campaigns.cli.printing import print_json, print_rows
-from campaigns.options.spec import AUDIENCE_CONTENT, text_of
-from campaigns.planning.change import ChangeRefused
-from campaigns.planning.change_rules import Change
+from drumbeat.campaigns.cli.printing import print_json, print_rows
+from drumbeat.campaigns.options.spec import AUDIENCE_CONTENT, text_of
+from drumbeat.campaigns.planning.change import ChangeRefused
+from drumbeat.campaigns.planning.change_rules import Change
 
 
 def print_changes(changes: Sequence[Change]) -> None:

@@ -2,7 +2,7 @@
 
 import typer
 
-from engine.errors import UsageError
+from drumbeat.engine.errors import UsageError
 
 
 def confirm(question: str, *, yes: bool) -> None:

@@ -6,18 +6,18 @@ from typing import Annotated
 
 import typer
 
-from campaigns.actor import actor
-from campaigns.cli.confirmation import confirm
-from campaigns.cli.database_errors import database_blamed
-from campaigns.cli.options import Host, Json, MetricsHost, Port, Yes
-from campaigns.cli.printing import note, print_json, print_rows
-from campaigns.cli.signals import stop_on_signals
-from campaigns.cli.task_runner import ready_database, run_loop, with_database
-from campaigns.console import people
-from campaigns.console.roles import Role
-from engine.errors import ConfigurationError, UsageError
-from engine.process.settings import MetricsAddress, load_settings
-from engine.store.database import open_pool
+from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.cli.confirmation import confirm
+from drumbeat.campaigns.cli.database_errors import database_blamed
+from drumbeat.campaigns.cli.options import Host, Json, MetricsHost, Port, Yes
+from drumbeat.campaigns.cli.printing import note, print_json, print_rows
+from drumbeat.campaigns.cli.signals import stop_on_signals
+from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_database
+from drumbeat.campaigns.console import people
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.process.settings import MetricsAddress, load_settings
+from drumbeat.engine.store.database import open_pool
 
 STANDARD_INPUT = Path("-")
 
@@ -65,7 +65,7 @@ def serve(
 
     One JSON line on stdout says when it listens, and where. Without users it serves only this machine.
     """
-    from campaigns.console.server import POOL_CONNECTIONS, running_console  # imports aiohttp.web
+    from drumbeat.campaigns.console.server import POOL_CONNECTIONS, running_console  # imports aiohttp.web
 
     settings = load_settings(metrics_host=metrics_host)
     metrics = None if no_metrics else MetricsAddress(settings.metrics_host, metrics_port)

@@ -10,17 +10,17 @@ from typing import Annotated
 
 import typer
 
-from campaigns.actor import actor
-from campaigns.cli.options import CampaignName, Json, Now
-from campaigns.cli.printing import note, print_json
-from campaigns.cli.status_text import how_to_resume, no_worker
-from campaigns.cli.task_runner import with_connection, with_settings
-from campaigns.life.control import CampaignChange, cancel, pause, pause_all
-from campaigns.life.release import Released, approve_checked, resume_checked, start_checked
-from engine.core.states import CampaignState
-from engine.errors import UsageError
-from engine.process.settings import Settings
-from engine.store.database import Pool
+from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.cli.options import CampaignName, Json, Now
+from drumbeat.campaigns.cli.printing import note, print_json
+from drumbeat.campaigns.cli.status_text import how_to_resume, no_worker
+from drumbeat.campaigns.cli.task_runner import with_connection, with_settings
+from drumbeat.campaigns.life.control import CampaignChange, cancel, pause, pause_all
+from drumbeat.campaigns.life.release import Released, approve_checked, resume_checked, start_checked
+from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.process.settings import Settings
+from drumbeat.engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
 

@@ -5,28 +5,28 @@ from typing import Any
 
 import typer
 
-from campaigns.cli.changes_text import print_changes
-from campaigns.cli.database_errors import database_blamed
-from campaigns.cli.options import DryRun, Json, Quiet
-from campaigns.cli.planning_progress import GUESS, planning_shown
-from campaigns.cli.printing import print_json
-from campaigns.cli.status_text import audience_sum, how_to_start, quota_warning
-from campaigns.cli.task_runner import ready_database, run_loop, with_database
-from campaigns.command_text import command_text
-from campaigns.options.campaign_spec import campaign_spec
-from campaigns.options.command import takes_options
-from campaigns.options.spec import CampaignSpec
-from campaigns.options.values import by_key, require_a_file
-from campaigns.planning.create import create_campaign
-from campaigns.planning.created import CreatedCampaign
-from campaigns.planning.header_uploads import uploads_with
-from campaigns.planning.template_set import unmatched_text
-from campaigns.pluralise import pluralise
-from campaigns.preview.days import days_needed
-from campaigns.results.why import why_of_draft
-from campaigns.template_shares import share_lines
-from engine.core.states import CampaignState
-from engine.process.settings import load_settings
+from drumbeat.campaigns.cli.changes_text import print_changes
+from drumbeat.campaigns.cli.database_errors import database_blamed
+from drumbeat.campaigns.cli.options import DryRun, Json, Quiet
+from drumbeat.campaigns.cli.planning_progress import GUESS, planning_shown
+from drumbeat.campaigns.cli.printing import print_json
+from drumbeat.campaigns.cli.status_text import audience_sum, how_to_start, quota_warning
+from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_database
+from drumbeat.campaigns.command_text import command_text
+from drumbeat.campaigns.options.campaign_spec import campaign_spec
+from drumbeat.campaigns.options.command import takes_options
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.values import by_key, require_a_file
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.planning.created import CreatedCampaign
+from drumbeat.campaigns.planning.header_uploads import uploads_with
+from drumbeat.campaigns.planning.template_set import unmatched_text
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.campaigns.preview.days import days_needed
+from drumbeat.campaigns.results.why import why_of_draft
+from drumbeat.campaigns.template_shares import share_lines
+from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.process.settings import load_settings
 
 app = typer.Typer(add_completion=False)
 

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 
 import asyncpg
 
-from engine.errors import ConfigurationError, DrumbeatError, TryLater, Unreachable
-from engine.store.connect_errors import connect_error, safe_url
-from engine.system_error import system_error_text
+from drumbeat.engine.errors import ConfigurationError, DrumbeatError, TryLater, Unreachable
+from drumbeat.engine.store.connect_errors import connect_error, safe_url
+from drumbeat.engine.system_error import system_error_text
 
 _BROKEN = (
     asyncpg.PostgresConnectionError,

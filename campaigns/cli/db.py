@@ -7,19 +7,19 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.database_errors import database_blamed
-from campaigns.cli.options import DryRun, Json
-from campaigns.cli.printing import note, print_json
-from campaigns.cli.task_runner import with_database
-from campaigns.command_text import command_text
-from campaigns.life.prune import BlockingCampaign, KeptMonth, Pruning, prune
-from campaigns.pluralise import pluralise
-from campaigns.results.status import FINAL_STATES
-from engine.core.states import CampaignState
-from engine.errors import ConfigurationError, UsageError
-from engine.process.embedded_postgres import start_embedded, stop_embedded
-from engine.process.settings import load_settings
-from engine.store.migrate import migrate as apply_migrations
+from drumbeat.campaigns.cli.database_errors import database_blamed
+from drumbeat.campaigns.cli.options import DryRun, Json
+from drumbeat.campaigns.cli.printing import note, print_json
+from drumbeat.campaigns.cli.task_runner import with_database
+from drumbeat.campaigns.command_text import command_text
+from drumbeat.campaigns.life.prune import BlockingCampaign, KeptMonth, Pruning, prune
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.campaigns.results.status import FINAL_STATES
+from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.process.embedded_postgres import start_embedded, stop_embedded
+from drumbeat.engine.process.settings import load_settings
+from drumbeat.engine.store.migrate import migrate as apply_migrations
 
 BLOCKING_SHOWN = 20  # of a month
 

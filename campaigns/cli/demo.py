@@ -7,15 +7,15 @@ from typing import Annotated
 import typer
 import uvloop
 
-from campaigns.campaign import find_campaign
-from campaigns.cli.demo_sandbox import DemoSandbox, demo_sandbox
-from campaigns.cli.options import Seed
-from campaigns.cli.printing import note
-from campaigns.cli.run_progress import view_for, watched
-from campaigns.demo.audience import PARAMS, PHONE_COLUMN, DemoAudience, write_audience
-from campaigns.demo.check import Verdict, judge, statuses_arrived
-from engine.process.embedded_postgres import running_url
-from engine.store.database import open_pool
+from drumbeat.campaigns.campaign import find_campaign
+from drumbeat.campaigns.cli.demo_sandbox import DemoSandbox, demo_sandbox
+from drumbeat.campaigns.cli.options import Seed
+from drumbeat.campaigns.cli.printing import note
+from drumbeat.campaigns.cli.run_progress import view_for, watched
+from drumbeat.campaigns.demo.audience import PARAMS, PHONE_COLUMN, DemoAudience, write_audience
+from drumbeat.campaigns.demo.check import Verdict, judge, statuses_arrived
+from drumbeat.engine.process.embedded_postgres import running_url
+from drumbeat.engine.store.database import open_pool
 
 app = typer.Typer(add_completion=False)
 

@@ -15,12 +15,12 @@ from typing import IO
 
 import orjson
 
-from campaigns.child_processes import end_all
-from campaigns.cli.printing import note
-from campaigns.cli.signals import STOP_SIGNALS
-from engine.errors import DrumbeatError
-from engine.process.embedded_postgres import is_usable_path
-from engine.process.settings import PREFIX
+from drumbeat.campaigns.child_processes import end_all
+from drumbeat.campaigns.cli.printing import note
+from drumbeat.campaigns.cli.signals import STOP_SIGNALS
+from drumbeat.engine.errors import DrumbeatError
+from drumbeat.engine.process.embedded_postgres import is_usable_path
+from drumbeat.engine.process.settings import PREFIX
 
 START_S_MAX = 60.0  # the first start of Postgres on a slow disk
 COMMAND_S_MAX = 600.0
@@ -87,7 +87,7 @@ class DemoSandbox:
         self, words: tuple[str, ...], *, stdout: int | None, stderr: Output
     ) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(  # noqa: S603 - our own command
-            [sys.executable, "-m", "campaigns.cli", *words],
+            [sys.executable, "-m", "drumbeat.campaigns.cli", *words],
             stdout=stdout,
             stderr=stderr,
             stdin=subprocess.DEVNULL,

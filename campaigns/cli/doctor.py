@@ -5,10 +5,10 @@ from dataclasses import asdict
 import typer
 import uvloop
 
-from campaigns.cli.options import Json
-from campaigns.cli.printing import print_json
-from campaigns.cli.task_runner import with_database
-from campaigns.doctor import (
+from drumbeat.campaigns.cli.options import Json
+from drumbeat.campaigns.cli.printing import print_json
+from drumbeat.campaigns.cli.task_runner import with_database
+from drumbeat.campaigns.doctor import (
     Finding,
     check_database,
     check_deliveries,
@@ -22,9 +22,9 @@ from campaigns.doctor import (
     failed,
     worst_exit_code,
 )
-from engine.errors import DrumbeatError
-from engine.process.settings import Settings, load_settings
-from engine.store.database import Pool
+from drumbeat.engine.errors import DrumbeatError
+from drumbeat.engine.process.settings import Settings, load_settings
+from drumbeat.engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
 

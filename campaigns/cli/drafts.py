@@ -5,26 +5,26 @@ from typing import Annotated, Any
 
 import typer
 
-from campaigns.actor import actor
-from campaigns.changing.delete import delete_campaign
-from campaigns.changing.derived import cloned, edit_campaign
-from campaigns.cli.changes_text import print_refusal
-from campaigns.cli.confirmation import confirm
-from campaigns.cli.create import create_and_show, show_created
-from campaigns.cli.database_errors import database_blamed
-from campaigns.cli.options import CampaignName, DryRun, Json, Now, Quiet, Yes
-from campaigns.cli.planning_progress import planning_shown
-from campaigns.cli.printing import print_json
-from campaigns.cli.task_runner import ready_database, run_loop, with_connection
-from campaigns.options.campaign_spec import campaign_spec
-from campaigns.options.command import takes_options
-from campaigns.options.common_options import NewName
-from campaigns.options.stored import stored_options
-from campaigns.options.values import by_key
-from campaigns.planning.change import ChangeRefused
-from campaigns.planning.header_uploads import uploads_with
-from campaigns.pluralise import pluralise
-from engine.process.settings import load_settings
+from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.changing.delete import delete_campaign
+from drumbeat.campaigns.changing.derived import cloned, edit_campaign
+from drumbeat.campaigns.cli.changes_text import print_refusal
+from drumbeat.campaigns.cli.confirmation import confirm
+from drumbeat.campaigns.cli.create import create_and_show, show_created
+from drumbeat.campaigns.cli.database_errors import database_blamed
+from drumbeat.campaigns.cli.options import CampaignName, DryRun, Json, Now, Quiet, Yes
+from drumbeat.campaigns.cli.planning_progress import planning_shown
+from drumbeat.campaigns.cli.printing import print_json
+from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_connection
+from drumbeat.campaigns.options.campaign_spec import campaign_spec
+from drumbeat.campaigns.options.command import takes_options
+from drumbeat.campaigns.options.common_options import NewName
+from drumbeat.campaigns.options.stored import stored_options
+from drumbeat.campaigns.options.values import by_key
+from drumbeat.campaigns.planning.change import ChangeRefused
+from drumbeat.campaigns.planning.header_uploads import uploads_with
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.engine.process.settings import load_settings
 
 app = typer.Typer(add_completion=False)
 

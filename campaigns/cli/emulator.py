@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.options import Host, Port, Seed
-from emulator.config import ConfigError, EmulatorConfig, parse_fault, parse_number
-from emulator.faults.table import EXCHANGE_KINDS, STATUS_KINDS
-from emulator.scenario import read_scenario
-from emulator.server import serve as serve_emulator
-from engine.errors import ConfigurationError
+from drumbeat.campaigns.cli.options import Host, Port, Seed
+from drumbeat.emulator.config import ConfigError, EmulatorConfig, parse_fault, parse_number
+from drumbeat.emulator.faults.table import EXCHANGE_KINDS, STATUS_KINDS
+from drumbeat.emulator.scenario import read_scenario
+from drumbeat.emulator.server import serve as serve_emulator
+from drumbeat.engine.errors import ConfigurationError
 
 app = typer.Typer(name="emulator", help="Emulate the messaging service.", no_args_is_help=True)
 

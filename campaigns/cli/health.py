@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from engine.errors import Unreachable, UsageError
+from drumbeat.engine.errors import Unreachable, UsageError
 
 READY = 200
 REPLY_S_MAX = 3.0

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from campaigns.cli.lazy import CommandGroup, import_without, lazy_group
-from campaigns.cli.streams import STDOUT, discard_stdout, secure_streams, stdout_error
-from engine.core.sanitise import sanitise
-from engine.errors import ConfigurationError, DrumbeatError
-from engine.process.memory import COLLECTION_OBJECTS
+from drumbeat.campaigns.cli.lazy import CommandGroup, import_without, lazy_group
+from drumbeat.campaigns.cli.streams import STDOUT, discard_stdout, secure_streams, stdout_error
+from drumbeat.engine.core.sanitise import sanitise
+from drumbeat.engine.errors import ConfigurationError, DrumbeatError
+from drumbeat.engine.process.memory import COLLECTION_OBJECTS
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Handle
@@ -35,51 +35,51 @@ DEBUG_VARIABLE = "DRUMBEAT_DEBUG"
 
 # The module of each command. A command imports only its own module, so that it starts fast.
 CAMPAIGN_COMMANDS = {
-    "create": "campaigns.cli.create",
-    "apply": "campaigns.cli.apply",
-    "clone": "campaigns.cli.drafts",
-    "edit": "campaigns.cli.drafts",
-    "delete": "campaigns.cli.drafts",
-    "preview": "campaigns.cli.preview",
-    "test-send": "campaigns.cli.test_send",
-    "plan": "campaigns.cli.plan",
-    "list": "campaigns.cli.status",
-    "status": "campaigns.cli.status",
-    "run": "campaigns.cli.run",
-    "watch": "campaigns.cli.watch",
-    "start": "campaigns.cli.control",
-    "pause": "campaigns.cli.control",
-    "resume": "campaigns.cli.control",
-    "approve": "campaigns.cli.control",
-    "order": "campaigns.cli.order",
-    "cancel": "campaigns.cli.control",
-    "report": "campaigns.cli.report",
-    "export": "campaigns.cli.export",
-    "replies": "campaigns.cli.replies",
-    "retry": "campaigns.cli.retry",
-    "settle": "campaigns.cli.settle",
+    "create": "drumbeat.campaigns.cli.create",
+    "apply": "drumbeat.campaigns.cli.apply",
+    "clone": "drumbeat.campaigns.cli.drafts",
+    "edit": "drumbeat.campaigns.cli.drafts",
+    "delete": "drumbeat.campaigns.cli.drafts",
+    "preview": "drumbeat.campaigns.cli.preview",
+    "test-send": "drumbeat.campaigns.cli.test_send",
+    "plan": "drumbeat.campaigns.cli.plan",
+    "list": "drumbeat.campaigns.cli.status",
+    "status": "drumbeat.campaigns.cli.status",
+    "run": "drumbeat.campaigns.cli.run",
+    "watch": "drumbeat.campaigns.cli.watch",
+    "start": "drumbeat.campaigns.cli.control",
+    "pause": "drumbeat.campaigns.cli.control",
+    "resume": "drumbeat.campaigns.cli.control",
+    "approve": "drumbeat.campaigns.cli.control",
+    "order": "drumbeat.campaigns.cli.order",
+    "cancel": "drumbeat.campaigns.cli.control",
+    "report": "drumbeat.campaigns.cli.report",
+    "export": "drumbeat.campaigns.cli.export",
+    "replies": "drumbeat.campaigns.cli.replies",
+    "retry": "drumbeat.campaigns.cli.retry",
+    "settle": "drumbeat.campaigns.cli.settle",
 }
 COMMANDS: dict[str, str | CommandGroup] = {
-    "demo": "campaigns.cli.demo",
-    "bench": "campaigns.cli.bench",
-    "doctor": "campaigns.cli.doctor",
-    HEALTH: "campaigns.cli.health",
-    "db": "campaigns.cli.db",
-    "numbers": "campaigns.cli.numbers",
-    "templates": "campaigns.cli.templates",
-    "media": "campaigns.cli.media",
-    "profile": "campaigns.cli.profile",
-    "analytics": "campaigns.cli.analytics",
-    "audience": "campaigns.cli.audience",
-    "suppress": "campaigns.cli.suppress",
+    "demo": "drumbeat.campaigns.cli.demo",
+    "bench": "drumbeat.campaigns.cli.bench",
+    "doctor": "drumbeat.campaigns.cli.doctor",
+    HEALTH: "drumbeat.campaigns.cli.health",
+    "db": "drumbeat.campaigns.cli.db",
+    "numbers": "drumbeat.campaigns.cli.numbers",
+    "templates": "drumbeat.campaigns.cli.templates",
+    "media": "drumbeat.campaigns.cli.media",
+    "profile": "drumbeat.campaigns.cli.profile",
+    "analytics": "drumbeat.campaigns.cli.analytics",
+    "audience": "drumbeat.campaigns.cli.audience",
+    "suppress": "drumbeat.campaigns.cli.suppress",
     "campaign": CommandGroup("Create campaigns, send them, and see their results.", CAMPAIGN_COMMANDS),
-    "message": "campaigns.cli.message",
-    "person": "campaigns.cli.person",
-    "worker": "campaigns.cli.worker",
-    "notify": "campaigns.cli.notify",
-    "webhooks": "campaigns.cli.webhooks",
-    "console": "campaigns.cli.console",
-    "emulator": "campaigns.cli.emulator",
+    "message": "drumbeat.campaigns.cli.message",
+    "person": "drumbeat.campaigns.cli.person",
+    "worker": "drumbeat.campaigns.cli.worker",
+    "notify": "drumbeat.campaigns.cli.notify",
+    "webhooks": "drumbeat.campaigns.cli.webhooks",
+    "console": "drumbeat.campaigns.cli.console",
+    "emulator": "drumbeat.campaigns.cli.emulator",
 }
 
 EPILOG = (
@@ -138,7 +138,9 @@ def settings(
     import_log()
     # pydantic would read the metadata of every installed package to look for plugins.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    from campaigns.cli.task_runner import prepare  # imports the database's driver: a quarter of a second
+    from drumbeat.campaigns.cli.task_runner import (
+        prepare,  # imports the database's driver: a quarter of a second
+    )
 
     try:
         prepare(home=home, base_url=base_url, api_version=api_version, waba_id=waba_id, product=product)
@@ -281,7 +283,9 @@ def _print_unexpected(error: Exception) -> int:
         traceback.print_exception(error)
     if _signal_codes:  # a loop that a signal ends while it starts or closes may fail
         return _signal_codes[-1]
-    from engine.process.telemetry import mask_text  # errors of a database quote rows, and stderr is a log
+    from drumbeat.engine.process.telemetry import (
+        mask_text,  # errors of a database quote rows, and stderr is a log
+    )
 
     masked = mask_text(f"{type(error).__name__}: {error}")
     return _print_error(

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from campaigns.account.media import upload_file
-from campaigns.cli.confirmation import confirm
-from campaigns.cli.options import Json, Yes
-from campaigns.cli.printing import note, print_json
-from campaigns.cli.task_runner import with_client
+from drumbeat.campaigns.account.media import upload_file
+from drumbeat.campaigns.cli.confirmation import confirm
+from drumbeat.campaigns.cli.options import Json, Yes
+from drumbeat.campaigns.cli.printing import note, print_json
+from drumbeat.campaigns.cli.task_runner import with_client
 
 app = typer.Typer(
     name="media",

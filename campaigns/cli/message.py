@@ -5,23 +5,23 @@ from typing import Annotated, Any
 
 import typer
 
-from campaigns.changing.send_message import new_name, plan_message, run_message
-from campaigns.cli.database_errors import database_blamed
-from campaigns.cli.options import Json
-from campaigns.cli.printing import note, print_json
-from campaigns.cli.signals import stop_on_signals
-from campaigns.cli.task_runner import ready_database, run_loop, with_settings
-from campaigns.command_text import command_text
-from campaigns.options.common_options import Region
-from campaigns.options.spec import CampaignSpec
-from campaigns.options.template_options import HeaderFilename, HeaderLink, HeaderMediaId, header_of
-from campaigns.planning.free_form import read_message, with_reply
-from engine.app import POOL_CONNECTIONS
-from engine.core.message_types import Text
-from engine.errors import ConfigurationError, UsageError
-from engine.process.settings import Settings, load_settings
-from engine.process.telemetry import quieten
-from engine.store.database import Pool
+from drumbeat.campaigns.changing.send_message import new_name, plan_message, run_message
+from drumbeat.campaigns.cli.database_errors import database_blamed
+from drumbeat.campaigns.cli.options import Json
+from drumbeat.campaigns.cli.printing import note, print_json
+from drumbeat.campaigns.cli.signals import stop_on_signals
+from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_settings
+from drumbeat.campaigns.command_text import command_text
+from drumbeat.campaigns.options.common_options import Region
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.template_options import HeaderFilename, HeaderLink, HeaderMediaId, header_of
+from drumbeat.campaigns.planning.free_form import read_message, with_reply
+from drumbeat.engine.app import POOL_CONNECTIONS
+from drumbeat.engine.core.message_types import Text
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.process.settings import Settings, load_settings
+from drumbeat.engine.process.telemetry import quieten
+from drumbeat.engine.store.database import Pool
 
 app = typer.Typer(
     name="message", help="Send one message to one person.", no_args_is_help=True, add_completion=False

@@ -3,13 +3,13 @@
 import typer
 import uvloop
 
-from campaigns.cli.options import Json
-from campaigns.cli.printing import print_json
-from engine.core.notification import Attempt, Channel, Verdict
-from engine.errors import AuthenticationError, ConfigurationError, DrumbeatError, Unreachable
-from engine.notifications.channels import open_channels, tell_test
-from engine.process.notification_settings import NotificationSettings
-from engine.process.settings import load_settings
+from drumbeat.campaigns.cli.options import Json
+from drumbeat.campaigns.cli.printing import print_json
+from drumbeat.engine.core.notification import Attempt, Channel, Verdict
+from drumbeat.engine.errors import AuthenticationError, ConfigurationError, DrumbeatError, Unreachable
+from drumbeat.engine.notifications.channels import open_channels, tell_test
+from drumbeat.engine.process.notification_settings import NotificationSettings
+from drumbeat.engine.process.settings import load_settings
 
 app = typer.Typer(
     name="notify",

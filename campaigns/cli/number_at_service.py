@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.options import Json, PhoneNumberId
-from campaigns.cli.printing import note, print_json
-from campaigns.cli.task_runner import with_service
-from engine.errors import ConfigurationError, UsageError
+from drumbeat.campaigns.cli.options import Json, PhoneNumberId
+from drumbeat.campaigns.cli.printing import note, print_json
+from drumbeat.campaigns.cli.task_runner import with_service
+from drumbeat.engine.errors import ConfigurationError, UsageError
 
 app = typer.Typer()
 

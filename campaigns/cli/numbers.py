@@ -6,22 +6,22 @@ from typing import Annotated
 
 import typer
 
-from campaigns.account.number_state import NumberState, number_state
-from campaigns.account.numbers import (
+from drumbeat.campaigns.account.number_state import NumberState, number_state
+from drumbeat.campaigns.account.numbers import (
     BusinessNumber,
     list_numbers,
     resume_number,
     set_limit,
     sync_numbers,
 )
-from campaigns.account.tier_warnings import tier_warning
-from campaigns.actor import actor
-from campaigns.cli import number_at_service
-from campaigns.cli.options import Json
-from campaigns.cli.printing import note, print_json, print_rows
-from campaigns.cli.status_text import how_to_resume, quota_text
-from campaigns.cli.task_runner import with_database, with_service
-from campaigns.command_text import command_text
+from drumbeat.campaigns.account.tier_warnings import tier_warning
+from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.cli import number_at_service
+from drumbeat.campaigns.cli.options import Json
+from drumbeat.campaigns.cli.printing import note, print_json, print_rows
+from drumbeat.campaigns.cli.status_text import how_to_resume, quota_text
+from drumbeat.campaigns.cli.task_runner import with_database, with_service
+from drumbeat.campaigns.command_text import command_text
 
 app = typer.Typer(
     name="numbers", help="Read, show and limit the numbers.", no_args_is_help=True, add_completion=False

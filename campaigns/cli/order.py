@@ -5,15 +5,15 @@ from typing import Annotated
 
 import typer
 
-from campaigns.actor import actor
-from campaigns.cli.options import CampaignName, Json
-from campaigns.cli.printing import print_json
-from campaigns.cli.status_text import order_text
-from campaigns.cli.task_runner import with_connection
-from campaigns.life.order import set_order
-from campaigns.options.order import check_share, read_priority
-from campaigns.options.order_flags import Share
-from engine.errors import UsageError
+from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.cli.options import CampaignName, Json
+from drumbeat.campaigns.cli.printing import print_json
+from drumbeat.campaigns.cli.status_text import order_text
+from drumbeat.campaigns.cli.task_runner import with_connection
+from drumbeat.campaigns.life.order import set_order
+from drumbeat.campaigns.options.order import check_share, read_priority
+from drumbeat.campaigns.options.order_flags import Share
+from drumbeat.engine.errors import UsageError
 
 app = typer.Typer(add_completion=False)
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from campaigns.output.output_file import output_file
-from engine.errors import ConfigurationError
+from drumbeat.campaigns.output.output_file import output_file
+from drumbeat.engine.errors import ConfigurationError
 
 
 @contextmanager

@@ -4,15 +4,15 @@ from typing import Annotated
 
 import typer
 
-from campaigns.actor import actor
-from campaigns.cli.options import Json, Yes
-from campaigns.cli.person_text import person_lines, receipt_lines
-from campaigns.cli.printing import print_json
-from campaigns.cli.task_runner import with_connection
-from campaigns.life.forget import forget_person
-from campaigns.options.common_options import Region
-from campaigns.results.person import read_person, read_spellings
-from engine.errors import UsageError
+from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.cli.options import Json, Yes
+from drumbeat.campaigns.cli.person_text import person_lines, receipt_lines
+from drumbeat.campaigns.cli.printing import print_json
+from drumbeat.campaigns.cli.task_runner import with_connection
+from drumbeat.campaigns.life.forget import forget_person
+from drumbeat.campaigns.options.common_options import Region
+from drumbeat.campaigns.results.person import read_person, read_spellings
+from drumbeat.engine.errors import UsageError
 
 app = typer.Typer(
     name="person",

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from campaigns.life.forget import ForgetReceipt
-from campaigns.pluralise import pluralise
-from campaigns.results.person import Person, events
-from engine.core.sanitise import sanitise
+from drumbeat.campaigns.life.forget import ForgetReceipt
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.campaigns.results.person import Person, events
+from drumbeat.engine.core.sanitise import sanitise
 
 
 def person_lines(person: Person) -> Iterator[str]:

@@ -7,19 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from campaigns.account.tier_warnings import tier_warning
-from campaigns.cli.options import CampaignName, Json
-from campaigns.cli.printing import print_json, print_rows
-from campaigns.cli.status_text import quota_warning
-from campaigns.cli.task_runner import with_settings
-from campaigns.planning.template_set import unmatched_text
-from campaigns.pluralise import pluralise
-from campaigns.preview.plan import CampaignPlan, Timing, plan_of
-from campaigns.prices import Cost, read_prices
-from campaigns.template_shares import share_lines
-from engine.core.forecast import NumberShare
-from engine.process.settings import Settings
-from engine.store.database import Pool
+from drumbeat.campaigns.account.tier_warnings import tier_warning
+from drumbeat.campaigns.cli.options import CampaignName, Json
+from drumbeat.campaigns.cli.printing import print_json, print_rows
+from drumbeat.campaigns.cli.status_text import quota_warning
+from drumbeat.campaigns.cli.task_runner import with_settings
+from drumbeat.campaigns.planning.template_set import unmatched_text
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.campaigns.preview.plan import CampaignPlan, Timing, plan_of
+from drumbeat.campaigns.prices import Cost, read_prices
+from drumbeat.campaigns.template_shares import share_lines
+from drumbeat.engine.core.forecast import NumberShare
+from drumbeat.engine.process.settings import Settings
+from drumbeat.engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
 

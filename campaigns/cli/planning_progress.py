@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from campaigns.pluralise import pluralise
-from campaigns.progress import PlanProgress, ProgressCallback, no_progress
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.campaigns.progress import PlanProgress, ProgressCallback, no_progress
 
 LINES_PERIOD_S = 5.0
 # Shown after a guessed encoding: a wrong guess changes letters in names.

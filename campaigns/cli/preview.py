@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.options import CampaignName, Json
-from campaigns.cli.output import opened, writing
-from campaigns.cli.printing import note, print_json
-from campaigns.cli.task_runner import with_database
-from campaigns.preview.recipient import Choice, choose_recipient, preview_json
-from campaigns.template_shares import template_text
-from engine.core.rendering import text_lines
-from engine.core.sanitise import sanitise
+from drumbeat.campaigns.cli.options import CampaignName, Json
+from drumbeat.campaigns.cli.output import opened, writing
+from drumbeat.campaigns.cli.printing import note, print_json
+from drumbeat.campaigns.cli.task_runner import with_database
+from drumbeat.campaigns.preview.recipient import Choice, choose_recipient, preview_json
+from drumbeat.campaigns.template_shares import template_text
+from drumbeat.engine.core.rendering import text_lines
+from drumbeat.engine.core.sanitise import sanitise
 
 app = typer.Typer(add_completion=False)
 
@@ -40,7 +40,7 @@ def preview(
     choice = Choice(row, phone)
     chosen = with_database(lambda pool: choose_recipient(pool, name, choice))
     if html is not None:
-        from campaigns.preview.page import page_of  # imports jinja2, which only a page needs
+        from drumbeat.campaigns.preview.page import page_of  # imports jinja2, which only a page needs
 
         with opened(html) as file, writing(html):
             file.write(page_of(chosen))

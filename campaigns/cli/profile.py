@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.options import Json, PhoneNumberId
-from campaigns.cli.printing import note, print_json
-from campaigns.cli.task_runner import with_service
-from engine.errors import UsageError
+from drumbeat.campaigns.cli.options import Json, PhoneNumberId
+from drumbeat.campaigns.cli.printing import note, print_json
+from drumbeat.campaigns.cli.task_runner import with_service
+from drumbeat.engine.errors import UsageError
 
 app = typer.Typer(
     name="profile",
@@ -45,7 +45,7 @@ def update(
     json: Json = False,
 ) -> None:
     """Change the given parts of the profile. An empty text removes one; the others stay."""
-    from engine.api import Profile  # imports aiohttp
+    from drumbeat.engine.api import Profile  # imports aiohttp
 
     profile = Profile(
         about=about,

@@ -4,16 +4,16 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from campaigns.cli.options import CampaignName, Output
-from campaigns.cli.output import opened, writing
-from campaigns.cli.printing import note
-from campaigns.cli.report import planned_id
-from campaigns.cli.task_runner import with_database
-from campaigns.pluralise import pluralise
-from campaigns.results.export_files import CsvWriter, ExportWriter, JsonLinesWriter
-from campaigns.results.replies import COLUMNS, reply_pages
-from campaigns.stored_recipients import require_kept
-from engine.store.database import Pool
+from drumbeat.campaigns.cli.options import CampaignName, Output
+from drumbeat.campaigns.cli.output import opened, writing
+from drumbeat.campaigns.cli.printing import note
+from drumbeat.campaigns.cli.report import planned_id
+from drumbeat.campaigns.cli.task_runner import with_database
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.campaigns.results.export_files import CsvWriter, ExportWriter, JsonLinesWriter
+from drumbeat.campaigns.results.replies import COLUMNS, reply_pages
+from drumbeat.campaigns.stored_recipients import require_kept
+from drumbeat.engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
 

@@ -5,21 +5,21 @@ from typing import Annotated
 
 import typer
 
-from campaigns.campaign import find_campaign, require_planned
-from campaigns.cli.breakdown_text import headings, row
-from campaigns.cli.options import CampaignName, Json
-from campaigns.cli.output import opened, writing
-from campaigns.cli.printing import note, print_json, print_rows
-from campaigns.cli.report_text import report_lines
-from campaigns.cli.task_runner import with_database, with_settings
-from campaigns.prices import PriceTable, read_prices
-from campaigns.results.breakdown import By, Line, breakdown
-from campaigns.results.report import Report, campaign_report
-from campaigns.results.results import CampaignResults, campaign_results
-from campaigns.stored_recipients import require_kept
-from engine.errors import UsageError
-from engine.process.settings import Settings, load_settings
-from engine.store.database import Pool
+from drumbeat.campaigns.campaign import find_campaign, require_planned
+from drumbeat.campaigns.cli.breakdown_text import headings, row
+from drumbeat.campaigns.cli.options import CampaignName, Json
+from drumbeat.campaigns.cli.output import opened, writing
+from drumbeat.campaigns.cli.printing import note, print_json, print_rows
+from drumbeat.campaigns.cli.report_text import report_lines
+from drumbeat.campaigns.cli.task_runner import with_database, with_settings
+from drumbeat.campaigns.prices import PriceTable, read_prices
+from drumbeat.campaigns.results.breakdown import By, Line, breakdown
+from drumbeat.campaigns.results.report import Report, campaign_report
+from drumbeat.campaigns.results.results import CampaignResults, campaign_results
+from drumbeat.campaigns.stored_recipients import require_kept
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.process.settings import Settings, load_settings
+from drumbeat.engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
 
@@ -64,8 +64,8 @@ def report(
 
 
 def _write_page(name: str, html: Path, prices: Path | None) -> None:
-    from campaigns.console.language import texts_of
-    from campaigns.console.pages.results import (
+    from drumbeat.campaigns.console.language import texts_of
+    from drumbeat.campaigns.console.pages.results import (
         report_file,  # imports aiohttp and jinja2, which only a page needs
     )
 

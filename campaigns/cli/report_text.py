@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
-from campaigns.cli.status_text import audience_sum
-from campaigns.command_text import command_text
-from campaigns.options.spec import RETRY_OF
-from campaigns.pluralise import pluralise
-from campaigns.results.report import NumberReport, ReasonCount, Report
-from campaigns.results.variants import result_lines
-from campaigns.template_shares import share_lines
-from engine.core.error_codes import remedy_of
-from engine.core.sanitise import sanitise
-from engine.core.states import RecipientState
+from drumbeat.campaigns.cli.status_text import audience_sum
+from drumbeat.campaigns.command_text import command_text
+from drumbeat.campaigns.options.spec import RETRY_OF
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.campaigns.results.report import NumberReport, ReasonCount, Report
+from drumbeat.campaigns.results.variants import result_lines
+from drumbeat.campaigns.template_shares import share_lines
+from drumbeat.engine.core.error_codes import remedy_of
+from drumbeat.engine.core.sanitise import sanitise
+from drumbeat.engine.core.states import RecipientState
 
 OPTIONS_SHOWN = (
     "--param", "--header-column", "--start-at", "--expires-at", "--window", "--time-zone", "--on-unknown",

@@ -5,18 +5,18 @@ from typing import Annotated
 
 import typer
 
-from campaigns.changing.derived import retried
-from campaigns.changing.retry import RetryOptions, plan_retry
-from campaigns.cli.create import show_created
-from campaigns.cli.database_errors import database_blamed
-from campaigns.cli.options import CampaignName, DryRun, Json, Quiet
-from campaigns.cli.planning_progress import planning_shown
-from campaigns.cli.task_runner import ready_database, run_loop, with_connection
-from campaigns.options.campaign_spec import ExpiresAt, StartAt
-from campaigns.options.common_options import rejects_option
-from campaigns.planning.header_uploads import uploads_with
-from engine.errors import UsageError
-from engine.process.settings import load_settings
+from drumbeat.campaigns.changing.derived import retried
+from drumbeat.campaigns.changing.retry import RetryOptions, plan_retry
+from drumbeat.campaigns.cli.create import show_created
+from drumbeat.campaigns.cli.database_errors import database_blamed
+from drumbeat.campaigns.cli.options import CampaignName, DryRun, Json, Quiet
+from drumbeat.campaigns.cli.planning_progress import planning_shown
+from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_connection
+from drumbeat.campaigns.options.campaign_spec import ExpiresAt, StartAt
+from drumbeat.campaigns.options.common_options import rejects_option
+from drumbeat.campaigns.planning.header_uploads import uploads_with
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.process.settings import load_settings
 
 app = typer.Typer(add_completion=False)
 

@@ -5,28 +5,28 @@ from typing import Annotated
 
 import typer
 
-from campaigns.account.tier_warnings import tier_warnings
-from campaigns.campaign import Campaign, find_campaign
-from campaigns.cli.options import CampaignName, DryRun, Json, MetricsHost, Quiet
-from campaigns.cli.printing import note, print_json
-from campaigns.cli.run_progress import view_for, watched
-from campaigns.cli.signals import stop_on_signals
-from campaigns.cli.status_text import quota_warning, status_lines
-from campaigns.cli.task_runner import with_settings
-from campaigns.command_text import command_text
-from campaigns.duration import duration
-from campaigns.life.run import RunResult, run_campaign
-from campaigns.options.common_options import MaxFailed
-from campaigns.options.schedule import check_max_failed, read_moment
-from campaigns.pluralise import pluralise
-from campaigns.preview.days import days_needed
-from campaigns.results.status import CampaignStatus, campaign_status
-from engine.app import POOL_CONNECTIONS
-from engine.core.quota import QuotaScope
-from engine.notifications.notifier import notifying
-from engine.process.settings import MetricsAddress, Settings
-from engine.process.telemetry import quieten
-from engine.store.database import Pool
+from drumbeat.campaigns.account.tier_warnings import tier_warnings
+from drumbeat.campaigns.campaign import Campaign, find_campaign
+from drumbeat.campaigns.cli.options import CampaignName, DryRun, Json, MetricsHost, Quiet
+from drumbeat.campaigns.cli.printing import note, print_json
+from drumbeat.campaigns.cli.run_progress import view_for, watched
+from drumbeat.campaigns.cli.signals import stop_on_signals
+from drumbeat.campaigns.cli.status_text import quota_warning, status_lines
+from drumbeat.campaigns.cli.task_runner import with_settings
+from drumbeat.campaigns.command_text import command_text
+from drumbeat.campaigns.duration import duration
+from drumbeat.campaigns.life.run import RunResult, run_campaign
+from drumbeat.campaigns.options.common_options import MaxFailed
+from drumbeat.campaigns.options.schedule import check_max_failed, read_moment
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.campaigns.preview.days import days_needed
+from drumbeat.campaigns.results.status import CampaignStatus, campaign_status
+from drumbeat.engine.app import POOL_CONNECTIONS
+from drumbeat.engine.core.quota import QuotaScope
+from drumbeat.engine.notifications.notifier import notifying
+from drumbeat.engine.process.settings import MetricsAddress, Settings
+from drumbeat.engine.process.telemetry import quieten
+from drumbeat.engine.store.database import Pool
 
 SETTLE_TIMEOUT_S = 600.0  # most statuses come within a minute; a phone that is off may take days
 

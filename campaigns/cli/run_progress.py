@@ -12,9 +12,9 @@ from typing import Protocol
 import orjson
 import structlog
 
-from campaigns.cli.status_text import progress_line
-from campaigns.results.status import CampaignStatus, campaign_status
-from engine.store.database import LOST_CONNECTION, Pool
+from drumbeat.campaigns.cli.status_text import progress_line
+from drumbeat.campaigns.results.status import CampaignStatus, campaign_status
+from drumbeat.engine.store.database import LOST_CONNECTION, Pool
 
 LINES_PERIOD_S = 5.0
 RATE_WINDOW_S = 5.0  # requests are counted in batches; a shorter window would show them
@@ -85,7 +85,7 @@ def view_for(*, json: bool, quiet: bool) -> View | None:
         return JsonView()
     if not sys.stderr.isatty():
         return LinesView()
-    from campaigns.cli.terminal_view import TerminalView  # imports rich, which no other view needs
+    from drumbeat.campaigns.cli.terminal_view import TerminalView  # imports rich, which no other view needs
 
     return TerminalView()
 

@@ -6,25 +6,25 @@ from typing import Annotated
 
 import typer
 
-from campaigns.actor import actor
-from campaigns.cli.options import CampaignName, Json, Quiet
-from campaigns.cli.printing import note, print_json
-from campaigns.cli.run_progress import view_for, watched
-from campaigns.cli.signals import stop_on_signals
-from campaigns.cli.task_runner import with_settings
-from campaigns.command_text import command_text
-from campaigns.life.run import run_campaign
-from campaigns.life.settle import Settled, settle_campaign
-from campaigns.pluralise import pluralise
-from campaigns.results.status import CampaignStatus, campaign_status
-from engine.app import POOL_CONNECTIONS
-from engine.core.states import CampaignState
-from engine.errors import TryLater, UsageError
-from engine.process.settings import Settings
-from engine.process.telemetry import quieten
-from engine.store.database import Pool
-from engine.store.in_doubt import InDoubtGroup, summarise_in_doubt
-from engine.store.lost_time import LOST_S_MAX
+from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.cli.options import CampaignName, Json, Quiet
+from drumbeat.campaigns.cli.printing import note, print_json
+from drumbeat.campaigns.cli.run_progress import view_for, watched
+from drumbeat.campaigns.cli.signals import stop_on_signals
+from drumbeat.campaigns.cli.task_runner import with_settings
+from drumbeat.campaigns.command_text import command_text
+from drumbeat.campaigns.life.run import run_campaign
+from drumbeat.campaigns.life.settle import Settled, settle_campaign
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.campaigns.results.status import CampaignStatus, campaign_status
+from drumbeat.engine.app import POOL_CONNECTIONS
+from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.errors import TryLater, UsageError
+from drumbeat.engine.process.settings import Settings
+from drumbeat.engine.process.telemetry import quieten
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.in_doubt import InDoubtGroup, summarise_in_doubt
+from drumbeat.engine.store.lost_time import LOST_S_MAX
 
 app = typer.Typer(add_completion=False)
 

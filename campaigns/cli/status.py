@@ -8,16 +8,16 @@ from typing import Annotated
 
 import typer
 
-from campaigns.campaign import Campaign, find_campaign
-from campaigns.cli.options import CampaignName, Json
-from campaigns.cli.printing import print_json, print_rows
-from campaigns.cli.status_text import status_lines
-from campaigns.cli.task_runner import with_connection, with_database
-from campaigns.life.control import list_campaigns
-from campaigns.results.campaign_pages import whys_of
-from campaigns.results.status import CampaignStatus, campaign_status, measured_per_s
-from campaigns.results.why import Why, reason_in_words
-from engine.store.database import Connection, Pool
+from drumbeat.campaigns.campaign import Campaign, find_campaign
+from drumbeat.campaigns.cli.options import CampaignName, Json
+from drumbeat.campaigns.cli.printing import print_json, print_rows
+from drumbeat.campaigns.cli.status_text import status_lines
+from drumbeat.campaigns.cli.task_runner import with_connection, with_database
+from drumbeat.campaigns.life.control import list_campaigns
+from drumbeat.campaigns.results.campaign_pages import whys_of
+from drumbeat.campaigns.results.status import CampaignStatus, campaign_status, measured_per_s
+from drumbeat.campaigns.results.why import Why, reason_in_words
+from drumbeat.engine.store.database import Connection, Pool
 
 app = typer.Typer(add_completion=False)
 

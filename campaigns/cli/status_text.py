@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from campaigns.command_text import command_text
-from campaigns.duration import duration
-from campaigns.pluralise import pluralise
-from campaigns.results.number_progress import NumberProgress
-from campaigns.results.status import FINAL_STATES, NOBODY_SENDS, CampaignStatus
-from campaigns.template_shares import share_lines
-from engine.core.canary import in_words
-from engine.core.order import Priority
-from engine.core.states import CampaignState, RecipientState
+from drumbeat.campaigns.command_text import command_text
+from drumbeat.campaigns.duration import duration
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.campaigns.results.number_progress import NumberProgress
+from drumbeat.campaigns.results.status import FINAL_STATES, NOBODY_SENDS, CampaignStatus
+from drumbeat.campaigns.template_shares import share_lines
+from drumbeat.engine.core.canary import in_words
+from drumbeat.engine.core.order import Priority
+from drumbeat.engine.core.states import CampaignState, RecipientState
 
 SAID_OF_NUMBERS = ("stopped", "rests", "quota_of_one")  # the lines of the numbers say it, with what to do
 

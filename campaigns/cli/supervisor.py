@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from campaigns.child_processes import end_all
+from drumbeat.campaigns.child_processes import end_all
 
 CHECK_PERIOD_S = 0.2
 RESTART_S_MIN, RESTART_S_MAX = 0.5, 30.0  # wait before a restart; doubles while the process keeps ending

@@ -8,16 +8,16 @@ from typing import Annotated
 
 import typer
 
-from campaigns.actor import actor
-from campaigns.audience.suppression_list import import_suppressions
-from campaigns.cli import suppress_words
-from campaigns.cli.options import Json
-from campaigns.cli.planning_progress import planning_shown
-from campaigns.cli.printing import print_json
-from campaigns.cli.task_runner import with_connection
-from campaigns.options.common_options import PhoneColumn, Region, rejects_option
-from campaigns.phones.phone_text import phone_text
-from campaigns.phones.suppression import (
+from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.audience.suppression_list import import_suppressions
+from drumbeat.campaigns.cli import suppress_words
+from drumbeat.campaigns.cli.options import Json
+from drumbeat.campaigns.cli.planning_progress import planning_shown
+from drumbeat.campaigns.cli.printing import print_json
+from drumbeat.campaigns.cli.task_runner import with_connection
+from drumbeat.campaigns.options.common_options import PhoneColumn, Region, rejects_option
+from drumbeat.campaigns.phones.phone_text import phone_text
+from drumbeat.campaigns.phones.suppression import (
     ADDED_BY_HAND,
     EXPORT_HEADER,
     SuppressionCounts,
@@ -26,9 +26,9 @@ from campaigns.phones.suppression import (
     list_suppressions,
     remove_suppressions,
 )
-from campaigns.pluralise import pluralise
-from engine.errors import Incomplete
-from engine.store.database import Connection
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.engine.errors import Incomplete
+from drumbeat.engine.store.database import Connection
 
 app = typer.Typer(
     name="suppress", help="Manage the suppression list.", no_args_is_help=True, add_completion=False

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from campaigns.cli.options import Json
-from campaigns.cli.printing import print_json
-from campaigns.cli.task_runner import with_connection
-from campaigns.output.spreadsheet import safe_cell
-from campaigns.phones.opt_out_words import add_words, list_words, remove_words
-from campaigns.pluralise import pluralise
+from drumbeat.campaigns.cli.options import Json
+from drumbeat.campaigns.cli.printing import print_json
+from drumbeat.campaigns.cli.task_runner import with_connection
+from drumbeat.campaigns.output.spreadsheet import safe_cell
+from drumbeat.campaigns.phones.opt_out_words import add_words, list_words, remove_words
+from drumbeat.campaigns.pluralise import pluralise
 
 app = typer.Typer(
     name="words",

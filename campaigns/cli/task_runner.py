@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import uvloop
 
-from campaigns.account.at_service import account_service
-from campaigns.cli.database_errors import database_blamed
-from engine.prepare_database import prepare_database
-from engine.process.settings import PREFIX, SECRETS, Settings, load_settings
-from engine.process.telemetry import configure_logging
-from engine.store.database import Connection, Pool, open_pool, report_loop_errors
-from engine.store.installation import identify
+from drumbeat.campaigns.account.at_service import account_service
+from drumbeat.campaigns.cli.database_errors import database_blamed
+from drumbeat.engine.prepare_database import prepare_database
+from drumbeat.engine.process.settings import PREFIX, SECRETS, Settings, load_settings
+from drumbeat.engine.process.telemetry import configure_logging
+from drumbeat.engine.store.database import Connection, Pool, open_pool, report_loop_errors
+from drumbeat.engine.store.installation import identify
 
 if TYPE_CHECKING:  # most commands use only the database
-    from engine.api.service import Service
+    from drumbeat.engine.api.service import Service
 
 Result = TypeVar("Result")
 
@@ -82,7 +82,7 @@ def with_connection(task: Callable[[Connection], Awaitable[Result]]) -> Result:
 
 def with_client(task: Callable[[Service], Awaitable[Result]]) -> Result:
     """Run `task` with a client of the service, for calls that are no management calls. Needs no database."""
-    from engine.api.service import service_of  # imports aiohttp, a third of a command's start
+    from drumbeat.engine.api.service import service_of  # imports aiohttp, a third of a command's start
 
     service = load_settings().service()
 

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from campaigns.account.template_file import read_template_file
-from campaigns.account.templates import create_template, delete_template
-from campaigns.actor import actor
-from campaigns.cli.confirmation import confirm
-from campaigns.cli.options import Json, Yes
-from campaigns.cli.printing import print_json
-from campaigns.cli.task_runner import with_service
+from drumbeat.campaigns.account.template_file import read_template_file
+from drumbeat.campaigns.account.templates import create_template, delete_template
+from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.cli.confirmation import confirm
+from drumbeat.campaigns.cli.options import Json, Yes
+from drumbeat.campaigns.cli.printing import print_json
+from drumbeat.campaigns.cli.task_runner import with_service
 
 app = typer.Typer()
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from campaigns.account.templates import StoredTemplate
-from engine.core.campaign_template import CampaignTemplate
-from engine.core.message import Media, UnusableTemplate
-from engine.core.placeholder import MEDIA, Placeholder
-from engine.core.sanitise import sanitise
+from drumbeat.campaigns.account.templates import StoredTemplate
+from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.message import Media, UnusableTemplate
+from drumbeat.engine.core.placeholder import MEDIA, Placeholder
+from drumbeat.engine.core.sanitise import sanitise
 
 # A template whose header takes media compiles only with some. The placeholders do not depend on which.
 _ANY_MEDIA = Media(media_id="0")

@@ -5,12 +5,17 @@ from typing import Annotated, Any
 
 import typer
 
-from campaigns.account.templates import StoredTemplate, list_templates, sync_templates, templates_named
-from campaigns.cli import template_changes
-from campaigns.cli.options import Json
-from campaigns.cli.printing import print_json, print_rows
-from campaigns.cli.task_runner import with_database, with_service
-from campaigns.cli.template_text import template_lines
+from drumbeat.campaigns.account.templates import (
+    StoredTemplate,
+    list_templates,
+    sync_templates,
+    templates_named,
+)
+from drumbeat.campaigns.cli import template_changes
+from drumbeat.campaigns.cli.options import Json
+from drumbeat.campaigns.cli.printing import print_json, print_rows
+from drumbeat.campaigns.cli.task_runner import with_database, with_service
+from drumbeat.campaigns.cli.template_text import template_lines
 
 app = typer.Typer(
     name="templates",

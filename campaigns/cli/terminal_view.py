@@ -8,9 +8,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from campaigns.cli.status_text import counts_line
-from campaigns.duration import duration
-from campaigns.results.status import CampaignStatus
+from drumbeat.campaigns.cli.status_text import counts_line
+from drumbeat.campaigns.duration import duration
+from drumbeat.campaigns.results.status import CampaignStatus
 
 LIVE_PERIOD_S = 0.5
 BAR_WIDTH = 40

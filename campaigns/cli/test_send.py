@@ -4,21 +4,21 @@ from typing import Annotated, Any
 
 import typer
 
-from campaigns.changing.send_message import SentToOne, run_message
-from campaigns.cli.database_errors import database_blamed
-from campaigns.cli.options import CampaignName, Json
-from campaigns.cli.preview import Row
-from campaigns.cli.printing import note, print_json, print_rows
-from campaigns.cli.signals import stop_on_signals
-from campaigns.cli.task_runner import ready_database, run_loop, with_database, with_settings
-from campaigns.planning.header_uploads import uploads_with
-from campaigns.preview.recipient import Choice, ChosenRecipient, choose_recipient
-from campaigns.preview.test_send import own_phones, plan_tests
-from campaigns.template_shares import template_text
-from engine.app import POOL_CONNECTIONS
-from engine.process.settings import Settings, load_settings
-from engine.process.telemetry import quieten
-from engine.store.database import Pool
+from drumbeat.campaigns.changing.send_message import SentToOne, run_message
+from drumbeat.campaigns.cli.database_errors import database_blamed
+from drumbeat.campaigns.cli.options import CampaignName, Json
+from drumbeat.campaigns.cli.preview import Row
+from drumbeat.campaigns.cli.printing import note, print_json, print_rows
+from drumbeat.campaigns.cli.signals import stop_on_signals
+from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_database, with_settings
+from drumbeat.campaigns.planning.header_uploads import uploads_with
+from drumbeat.campaigns.preview.recipient import Choice, ChosenRecipient, choose_recipient
+from drumbeat.campaigns.preview.test_send import own_phones, plan_tests
+from drumbeat.campaigns.template_shares import template_text
+from drumbeat.engine.app import POOL_CONNECTIONS
+from drumbeat.engine.process.settings import Settings, load_settings
+from drumbeat.engine.process.telemetry import quieten
+from drumbeat.engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
 

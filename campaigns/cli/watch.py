@@ -4,15 +4,15 @@ from typing import Annotated
 
 import typer
 
-from campaigns.campaign import find_campaign
-from campaigns.cli.options import CampaignName, Json
-from campaigns.cli.printing import print_json
-from campaigns.cli.run_progress import view_for, watched
-from campaigns.cli.signals import stop_on_signals
-from campaigns.cli.status_text import status_lines
-from campaigns.cli.task_runner import with_database
-from campaigns.life.settling import until_settled
-from engine.store.database import Pool
+from drumbeat.campaigns.campaign import find_campaign
+from drumbeat.campaigns.cli.options import CampaignName, Json
+from drumbeat.campaigns.cli.printing import print_json
+from drumbeat.campaigns.cli.run_progress import view_for, watched
+from drumbeat.campaigns.cli.signals import stop_on_signals
+from drumbeat.campaigns.cli.status_text import status_lines
+from drumbeat.campaigns.cli.task_runner import with_database
+from drumbeat.campaigns.life.settling import until_settled
+from drumbeat.engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
 

@@ -2,18 +2,18 @@
 
 import typer
 
-from campaigns.cli.options import Host, Port
-from campaigns.cli.printing import print_json
-from campaigns.cli.signals import stop_on_signals
-from campaigns.cli.task_runner import with_settings
-from engine.notifications.notifier import notifying
-from engine.process.secret_file import SecretFile
-from engine.process.settings import RereadSecret, Settings, load_settings, secret_path
-from engine.store.database import Pool
-from engine.webhooks.receiver import Secrets
-from engine.webhooks.reconciler import Intervals
-from engine.webhooks.server import POOL_CONNECTIONS
-from engine.webhooks.server import serve as serve_webhooks
+from drumbeat.campaigns.cli.options import Host, Port
+from drumbeat.campaigns.cli.printing import print_json
+from drumbeat.campaigns.cli.signals import stop_on_signals
+from drumbeat.campaigns.cli.task_runner import with_settings
+from drumbeat.engine.notifications.notifier import notifying
+from drumbeat.engine.process.secret_file import SecretFile
+from drumbeat.engine.process.settings import RereadSecret, Settings, load_settings, secret_path
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.webhooks.receiver import Secrets
+from drumbeat.engine.webhooks.reconciler import Intervals
+from drumbeat.engine.webhooks.server import POOL_CONNECTIONS
+from drumbeat.engine.webhooks.server import serve as serve_webhooks
 
 _SECRETS: tuple[RereadSecret, RereadSecret] = ("app_secret", "verify_token")
 

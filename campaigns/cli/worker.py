@@ -8,19 +8,19 @@ from typing import Annotated
 
 import typer
 
-from campaigns.account.numbers import BusinessNumber, list_numbers
-from campaigns.cli.options import MetricsHost, Quiet
-from campaigns.cli.signals import stop_on_signals
-from campaigns.cli.supervisor import stop_with_parent, supervise
-from campaigns.cli.task_runner import with_database, with_settings
-from campaigns.describe_database import describe_database
-from campaigns.life.run import CUT_SHORT
-from engine.app import POOL_CONNECTIONS, run_numbers
-from engine.errors import ConfigurationError, Unreachable
-from engine.notifications.notifier import notifying
-from engine.process.settings import MetricsAddress, Settings, load_settings
-from engine.process.telemetry import quieten
-from engine.store.database import Pool
+from drumbeat.campaigns.account.numbers import BusinessNumber, list_numbers
+from drumbeat.campaigns.cli.options import MetricsHost, Quiet
+from drumbeat.campaigns.cli.signals import stop_on_signals
+from drumbeat.campaigns.cli.supervisor import stop_with_parent, supervise
+from drumbeat.campaigns.cli.task_runner import with_database, with_settings
+from drumbeat.campaigns.describe_database import describe_database
+from drumbeat.campaigns.life.run import CUT_SHORT
+from drumbeat.engine.app import POOL_CONNECTIONS, run_numbers
+from drumbeat.engine.errors import ConfigurationError, Unreachable
+from drumbeat.engine.notifications.notifier import notifying
+from drumbeat.engine.process.settings import MetricsAddress, Settings, load_settings
+from drumbeat.engine.process.telemetry import quieten
+from drumbeat.engine.store.database import Pool
 
 app = typer.Typer(add_completion=False)
 
@@ -119,7 +119,7 @@ def _work(phone_number_ids: list[str], metrics: MetricsAddress | None, parent: i
 def _command(part: list[str], options: list[str]) -> list[str]:
     numbers = [word for phone_number_id in part for word in ("--number", phone_number_id)]
     parent = ["--parent", str(os.getpid())]
-    return [sys.executable, "-m", "campaigns.cli", "worker", *numbers, *parent, *options]
+    return [sys.executable, "-m", "drumbeat.campaigns.cli", "worker", *numbers, *parent, *options]
 
 
 def _metrics_options(metrics: MetricsAddress | None, nth: int) -> list[str]:

@@ -16,13 +16,13 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from campaigns.actor import actor
-from campaigns.console.people import any_user, digest, find_token, find_user, open_session
-from campaigns.console.problems import Refused
-from campaigns.console.request_limits import TOKEN_FAILURES, Buckets, network_of
-from campaigns.console.roles import Role, permits
-from campaigns.console.settings import ConsoleSettings
-from engine.store.database import Pool
+from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.console.people import any_user, digest, find_token, find_user, open_session
+from drumbeat.campaigns.console.problems import Refused
+from drumbeat.campaigns.console.request_limits import TOKEN_FAILURES, Buckets, network_of
+from drumbeat.campaigns.console.roles import Role, permits
+from drumbeat.campaigns.console.settings import ConsoleSettings
+from drumbeat.engine.store.database import Pool
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 CSRF_FIELD = "csrf"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from campaigns.results.breakdown import Line
-from campaigns.results.number_progress import NumberProgress
-from campaigns.results.rates import RateHistory, RateLine
-from campaigns.results.variants import VariantResult
-from engine.core.states import RecipientState
+from drumbeat.campaigns.results.breakdown import Line
+from drumbeat.campaigns.results.number_progress import NumberProgress
+from drumbeat.campaigns.results.rates import RateHistory, RateLine
+from drumbeat.campaigns.results.variants import VariantResult
+from drumbeat.engine.core.states import RecipientState
 
 BAR_UNITS = 1_000
 CHART_WIDTH, CHART_HEIGHT = 600, 100

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from campaigns.console.uploads import Upload
-from campaigns.options.sources import Corrections
-from engine.errors import UsageError
+from drumbeat.campaigns.console.uploads import Upload
+from drumbeat.campaigns.options.sources import Corrections
+from drumbeat.engine.errors import UsageError
 
 CHOICES_FILE = "choices.json"
 CORRECTIONS_FILE = "corrections.json"

@@ -9,20 +9,20 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from campaigns.account.at_service import account_service
-from campaigns.console.access import Caller, Doorkeeper
-from campaigns.console.jobs import Jobs
-from campaigns.console.list_check import ListChecks
-from campaigns.console.live import CampaignWatch
-from campaigns.console.open_streams import OpenStreams
-from campaigns.console.request_limits import WHOLE_READINGS_AT_ONCE, Allowance, RequestLimits
-from campaigns.console.request_metrics import RequestMetrics
-from campaigns.console.roles import Role
-from campaigns.console.settings import ConsoleSettings
-from campaigns.console.sign_in_limit import SignInLimit
-from engine.api.service import Service
-from engine.process.settings import Settings
-from engine.store.database import Pool
+from drumbeat.campaigns.account.at_service import account_service
+from drumbeat.campaigns.console.access import Caller, Doorkeeper
+from drumbeat.campaigns.console.jobs import Jobs
+from drumbeat.campaigns.console.list_check import ListChecks
+from drumbeat.campaigns.console.live import CampaignWatch
+from drumbeat.campaigns.console.open_streams import OpenStreams
+from drumbeat.campaigns.console.request_limits import WHOLE_READINGS_AT_ONCE, Allowance, RequestLimits
+from drumbeat.campaigns.console.request_metrics import RequestMetrics
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.settings import ConsoleSettings
+from drumbeat.campaigns.console.sign_in_limit import SignInLimit
+from drumbeat.engine.api.service import Service
+from drumbeat.engine.process.settings import Settings
+from drumbeat.engine.store.database import Pool
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

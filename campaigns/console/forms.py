@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from aiohttp import BodyPartReader, MultipartReader, web
 
-from campaigns.console.access import CSRF_FIELD, CSRF_HEADER, SAFE_METHODS, Via
-from campaigns.console.context import caller_of, console_of
-from campaigns.console.jobs import creation_key
-from campaigns.console.problems import Refused
-from campaigns.console.uploads import Upload, find_upload
-from engine.errors import NotFound
+from drumbeat.campaigns.console.access import CSRF_FIELD, CSRF_HEADER, SAFE_METHODS, Via
+from drumbeat.campaigns.console.context import caller_of, console_of
+from drumbeat.campaigns.console.jobs import creation_key
+from drumbeat.campaigns.console.problems import Refused
+from drumbeat.campaigns.console.uploads import Upload, find_upload
+from drumbeat.engine.errors import NotFound
 
 FORM = "application/x-www-form-urlencoded"
 UPLOAD = "multipart/form-data"

@@ -15,14 +15,14 @@ from pathlib import Path
 
 from aiohttp import BodyPartReader
 
-from campaigns.console.choices import read_choices
-from campaigns.console.problems import Refused
-from campaigns.console.uploads import KEPT_S, Upload, write_part
-from campaigns.options.spec import CampaignSpec
-from engine.core.media_limits import BYTES_MAX
-from engine.sending.header_file_uploads import sha256_of
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.console.choices import read_choices
+from drumbeat.campaigns.console.problems import Refused
+from drumbeat.campaigns.console.uploads import KEPT_S, Upload, write_part
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.engine.core.media_limits import BYTES_MAX
+from drumbeat.engine.sending.header_file_uploads import sha256_of
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 FILE = "file"  # the choice `header`: the uploaded file
 KEPT = "header-files"  # in the data directory; each content has a directory

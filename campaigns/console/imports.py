@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 
-from campaigns.audience.check.glimpse import glimpse, guess_phone_column
-from campaigns.audience.suppression_list import import_suppressions
-from campaigns.console.uploads import Upload
-from campaigns.phones.suppression import SuppressionCounts
-from campaigns.progress import ProgressCallback, no_progress
-from engine.errors import UsageError
-from engine.store.database import Pool
+from drumbeat.campaigns.audience.check.glimpse import glimpse, guess_phone_column
+from drumbeat.campaigns.audience.suppression_list import import_suppressions
+from drumbeat.campaigns.console.uploads import Upload
+from drumbeat.campaigns.phones.suppression import SuppressionCounts
+from drumbeat.campaigns.progress import ProgressCallback, no_progress
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store.database import Pool
 
 
 async def import_upload(

@@ -14,8 +14,8 @@ from typing import Any
 
 import structlog
 
-from campaigns.console.problems import Problem, problem_of
-from campaigns.progress import PlanProgress, ProgressCallback
+from drumbeat.campaigns.console.problems import Problem, problem_of
+from drumbeat.campaigns.progress import PlanProgress, ProgressCallback
 
 AT_ONCE = 2  # a plan of ten million rows uses two cores of the database
 ENDED_KEPT_MAX = 100  # a reply may list 200 rejected rows

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup, escape
 
-from campaigns.console.labels import with_labels
-from campaigns.texts import Texts, is_near, words_of
+from drumbeat.campaigns.console.labels import with_labels
+from drumbeat.campaigns.texts import Texts, is_near, words_of
 
 __all__ = ["COOKIE", "LANGUAGES", "PageTexts", "Texts", "choose_language", "texts_of"]
 
@@ -72,13 +72,15 @@ class PageTexts(Texts):
 
 @cache
 def texts_of(code: str, zone: str = "UTC") -> PageTexts:
-    words = words_of("campaigns.results.texts", code) | words_of("campaigns.console.texts", code)
+    words = words_of("drumbeat.campaigns.results.texts", code) | words_of(
+        "drumbeat.campaigns.console.texts", code
+    )
     return PageTexts(code, words, zone, {} if code == LANGUAGES[0] else code_texts(code))
 
 
 def code_texts(code: str) -> dict[str, str]:
     """What error codes mean and what to do, in a language, by the words of `engine.core.error_codes`."""
-    return words_of("campaigns.console.texts", f"codes_{code}")
+    return words_of("drumbeat.campaigns.console.texts", f"codes_{code}")
 
 
 def choose_language(chosen: str | None, accepted: str) -> str:

@@ -18,15 +18,15 @@ from typing import Any
 
 import orjson
 
-import campaigns
-from campaigns.audience.check.bad_rows import BadRow
-from campaigns.audience.check.inspection_process import InspectionRequest
-from campaigns.audience.check.row_check import RowRules
-from campaigns.console.uploads import Upload
-from campaigns.options.sources import ReadOptions
+from drumbeat import campaigns
+from drumbeat.campaigns.audience.check.bad_rows import BadRow
+from drumbeat.campaigns.audience.check.inspection_process import InspectionRequest
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.console.uploads import Upload
+from drumbeat.campaigns.options.sources import ReadOptions
 
 FOUND_FILE = "rows.json"
-PROCESS = "campaigns.audience.check.inspection_process"
+PROCESS = "drumbeat.campaigns.audience.check.inspection_process"
 AT_A_TIME = 2  # each takes a core; the others wait
 ANSWER_BYTES_MAX = 64 << 20  # a thousand bad rows, in one line
 ENDED = {
@@ -34,7 +34,7 @@ ENDED = {
     "where": "",
     "remedy": "try again; if it ends again, an operator must look at the memory of the console's machine",
 }
-_ROOT = Path(campaigns.__file__).parents[1]
+_ROOT = Path(campaigns.__file__).parents[2]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from campaigns.audience.check.columns import MissingColumn, column_index
-from campaigns.audience.check.row_check import RowRules
-from campaigns.console.api.create_request import request_of
-from campaigns.console.api.upload_planning import spec_of
-from campaigns.console.choices import read_choices, read_corrections
-from campaigns.console.context import Console
-from campaigns.console.uploads import Upload
-from campaigns.options.param_texts import is_literal
-from campaigns.options.sources import ReadOptions
-from campaigns.planning.row_rules import row_rules
-from engine.errors import DrumbeatError
+from drumbeat.campaigns.audience.check.columns import MissingColumn, column_index
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.console.api.create_request import request_of
+from drumbeat.campaigns.console.api.upload_planning import spec_of
+from drumbeat.campaigns.console.choices import read_choices, read_corrections
+from drumbeat.campaigns.console.context import Console
+from drumbeat.campaigns.console.uploads import Upload
+from drumbeat.campaigns.options.param_texts import is_literal
+from drumbeat.campaigns.options.sources import ReadOptions
+from drumbeat.campaigns.planning.row_rules import row_rules
+from drumbeat.engine.errors import DrumbeatError
 
 COLUMNS_SHOWN_MAX = 6  # of a row that is corrected; a phone shows them as a card
 _NOT_CHOSEN = {"name": "not named yet", "number": ["0"]}  # rows do not depend on them

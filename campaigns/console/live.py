@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Generic, TypeVar, cast
 
-from campaigns.results.campaign_pages import CampaignPage, read_counts, with_counts
-from campaigns.results.missing_reports import MISSING_S, reports_missing_since
-from campaigns.results.rates import RateHistory, read_rates
-from campaigns.results.status import CampaignStatus, campaign_status, measured_per_s
-from engine.core.states import RecipientState
-from engine.store.database import Pool
+from drumbeat.campaigns.results.campaign_pages import CampaignPage, read_counts, with_counts
+from drumbeat.campaigns.results.missing_reports import MISSING_S, reports_missing_since
+from drumbeat.campaigns.results.rates import RateHistory, read_rates
+from drumbeat.campaigns.results.status import CampaignStatus, campaign_status, measured_per_s
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.store.database import Pool
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
-from campaigns.options.schedule import RECIPIENT
+from drumbeat.campaigns.options.schedule import RECIPIENT
 
 UTC = "UTC"
 

@@ -14,14 +14,14 @@ import asyncpg
 import structlog
 from aiohttp import web
 
-from campaigns.console.context import Console, Handler, console_of, maybe_caller
-from engine.process.probe_server import serving
-from engine.process.probes import Exposition, Probes, Problem
-from engine.process.settings import MetricsAddress
-from engine.store.database import LOST_CONNECTION, Pool
-from engine.store.metrics import DatabaseMetrics
-from engine.store.overview import OverviewReader
-from engine.store.statement_times import STATEMENT_TIMES
+from drumbeat.campaigns.console.context import Console, Handler, console_of, maybe_caller
+from drumbeat.engine.process.probe_server import serving
+from drumbeat.engine.process.probes import Exposition, Probes, Problem
+from drumbeat.engine.process.settings import MetricsAddress
+from drumbeat.engine.store.database import LOST_CONNECTION, Pool
+from drumbeat.engine.store.metrics import DatabaseMetrics
+from drumbeat.engine.store.overview import OverviewReader
+from drumbeat.engine.store.statement_times import STATEMENT_TIMES
 
 NO_ROUTE = "none"  # an address that does not exist
 STATIC_ROUTE = "/static/{version}/{file}"  # a page has three of them: counted, not logged

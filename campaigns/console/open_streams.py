@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from campaigns.console.problems import Refused
+from drumbeat.campaigns.console.problems import Refused
 
 STREAMS_MAX = 500  # each costs a socket and some memory
 

@@ -13,11 +13,11 @@ from datetime import datetime
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from campaigns.actor import note_audit
-from campaigns.console.roles import Role
-from engine.errors import NotFound, UsageError
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.actor import note_audit
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.engine.errors import NotFound, UsageError
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
 
 SESSION_S = 12 * 3600  # a working day
 IDLE_S = 2 * 3600

@@ -10,11 +10,11 @@ from aiohttp import web
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from campaigns.planning.change import NameTaken
-from campaigns.planning.start_time import StartsAtOnce
-from engine.api.service_error import ServiceError
-from engine.core.states import IllegalTransition
-from engine.errors import (
+from drumbeat.campaigns.planning.change import NameTaken
+from drumbeat.campaigns.planning.start_time import StartsAtOnce
+from drumbeat.engine.api.service_error import ServiceError
+from drumbeat.engine.core.states import IllegalTransition
+from drumbeat.engine.errors import (
     AuthenticationError,
     ConfigurationError,
     DrumbeatError,
@@ -24,7 +24,7 @@ from engine.errors import (
     Unreachable,
     UsageError,
 )
-from engine.store.database import LOST_CONNECTION
+from drumbeat.engine.store.database import LOST_CONNECTION
 
 CONTENT_TYPE = "application/problem+json"
 TYPE = "urn:drumbeat:problem:"  # then the code

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.console.problems import Refused
-from engine.errors import DrumbeatError
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.console.problems import Refused
+from drumbeat.engine.errors import DrumbeatError
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 CREATED = 201
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from engine.core.histogram import Histogram
-from engine.store.metrics import add_histogram
+from drumbeat.engine.core.histogram import Histogram
+from drumbeat.engine.store.metrics import add_histogram
 
 BOUNDS_S = (0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 5.0, 30.0)
 

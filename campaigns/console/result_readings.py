@@ -19,11 +19,11 @@ from typing import Generic, TypeVar
 import structlog
 from aiohttp import web
 
-from campaigns.prices import PriceTable, read_prices
-from campaigns.results.report import CampaignReasons, campaign_reasons
-from campaigns.results.results import CampaignResults, campaign_results
-from engine.errors import ConfigurationError
-from engine.store.database import LOST_CONNECTION, Pool
+from drumbeat.campaigns.prices import PriceTable, read_prices
+from drumbeat.campaigns.results.report import CampaignReasons, campaign_reasons
+from drumbeat.campaigns.results.results import CampaignResults, campaign_results
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.store.database import LOST_CONNECTION, Pool
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from campaigns.console.context import CONSOLE
+from drumbeat.campaigns.console.context import CONSOLE
 
 # Everything comes from this server, nothing is inline, and no other page may frame ours.
 CONTENT_SECURITY_POLICY = "; ".join(

@@ -11,10 +11,10 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from campaigns.console.access import SAFE_METHODS, Doorkeeper
-from campaigns.console.api import document
-from campaigns.console.api.operations import OPERATIONS, PREFIX
-from campaigns.console.context import (
+from drumbeat.campaigns.console.access import SAFE_METHODS, Doorkeeper
+from drumbeat.campaigns.console.api import document
+from drumbeat.campaigns.console.api.operations import OPERATIONS, PREFIX
+from drumbeat.campaigns.console.context import (
     CONSOLE,
     Console,
     Handler,
@@ -24,29 +24,29 @@ from campaigns.console.context import (
     has_left,
     set_caller,
 )
-from campaigns.console.forms import check_form
-from campaigns.console.header_uploads import remove_unneeded
-from campaigns.console.live import CampaignWatch
-from campaigns.console.observing import observe, route_of, serving_metrics
-from campaigns.console.pages.account import NUMBERS, shared_numbers
-from campaigns.console.pages.campaigns import LISTS, VIEWS, shared_lists, shared_views
-from campaigns.console.pages.launch import PLANS, shared_plans
-from campaigns.console.pages.problem_page import problem_page
-from campaigns.console.pages.results import VIEWS as RESULTS
-from campaigns.console.pages.results import shared_results
-from campaigns.console.pages.routes import PAGES
-from campaigns.console.pages.templates import REVIEWS, shared_reviews
-from campaigns.console.people import any_user
-from campaigns.console.problems import Problem, Refused, problem_of
-from campaigns.console.request_limits import Allowance
-from campaigns.console.result_readings import READINGS, keep_readings
-from campaigns.console.security_headers import add_security_headers
-from campaigns.console.settings import console_settings, require_guarded
-from campaigns.console.uploads import remove_old
-from engine.errors import ConfigurationError
-from engine.process.settings import MetricsAddress, Settings
-from engine.store.database import LOST_CONNECTION, Pool
-from engine.system_error import system_error_text
+from drumbeat.campaigns.console.forms import check_form
+from drumbeat.campaigns.console.header_uploads import remove_unneeded
+from drumbeat.campaigns.console.live import CampaignWatch
+from drumbeat.campaigns.console.observing import observe, route_of, serving_metrics
+from drumbeat.campaigns.console.pages.account import NUMBERS, shared_numbers
+from drumbeat.campaigns.console.pages.campaigns import LISTS, VIEWS, shared_lists, shared_views
+from drumbeat.campaigns.console.pages.launch import PLANS, shared_plans
+from drumbeat.campaigns.console.pages.problem_page import problem_page
+from drumbeat.campaigns.console.pages.results import VIEWS as RESULTS
+from drumbeat.campaigns.console.pages.results import shared_results
+from drumbeat.campaigns.console.pages.routes import PAGES
+from drumbeat.campaigns.console.pages.templates import REVIEWS, shared_reviews
+from drumbeat.campaigns.console.people import any_user
+from drumbeat.campaigns.console.problems import Problem, Refused, problem_of
+from drumbeat.campaigns.console.request_limits import Allowance
+from drumbeat.campaigns.console.result_readings import READINGS, keep_readings
+from drumbeat.campaigns.console.security_headers import add_security_headers
+from drumbeat.campaigns.console.settings import console_settings, require_guarded
+from drumbeat.campaigns.console.uploads import remove_old
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process.settings import MetricsAddress, Settings
+from drumbeat.engine.store.database import LOST_CONNECTION, Pool
+from drumbeat.engine.system_error import system_error_text
 
 POOL_CONNECTIONS = 8
 BODY_BYTES_MAX = 1 << 20  # of a form; an upload has a limit of its own and is written to a file

@@ -7,8 +7,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from engine.errors import ConfigurationError
-from engine.process.settings import Settings
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process.settings import Settings
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 UPLOADS = "uploads"

@@ -4,7 +4,7 @@ Law: a name and an address are limited each on their own. A limit of names alone
 out from everywhere; a limit of addresses alone would not slow down a guess from many addresses.
 """
 
-from campaigns.console.request_limits import Allowance, Buckets, network_of
+from drumbeat.campaigns.console.request_limits import Allowance, Buckets, network_of
 
 # A person mistypes a password a few times. A guess of a weak one takes thousands of attempts.
 NAME_ATTEMPTS = 10

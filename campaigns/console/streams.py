@@ -15,8 +15,8 @@ from contextlib import suppress
 import orjson
 from aiohttp import web
 
-from campaigns.console.context import console_of, has_left, maybe_caller
-from engine.store.database import LOST_CONNECTION
+from drumbeat.campaigns.console.context import console_of, has_left, maybe_caller
+from drumbeat.engine.store.database import LOST_CONNECTION
 
 PERIOD_S = 1.0
 # An event without content keeps proxies from closing a silent stream, and shows each side that the other is

@@ -21,11 +21,11 @@ from typing import Any
 import orjson
 from aiohttp import BodyPartReader
 
-from campaigns.audience.check.glimpse import glimpse
-from campaigns.audience.open.formats import recognise
-from campaigns.console.problems import Refused
-from campaigns.console.settings import ConsoleSettings
-from engine.errors import DrumbeatError
+from drumbeat.campaigns.audience.check.glimpse import glimpse
+from drumbeat.campaigns.audience.open.formats import recognise
+from drumbeat.campaigns.console.problems import Refused
+from drumbeat.campaigns.console.settings import ConsoleSettings
+from drumbeat.engine.errors import DrumbeatError
 
 SUFFIX = re.compile(
     r"(\.(csv|tsv|txt|json|jsonl|ndjson|xlsx|xls|ods|parquet))?(\.(gz|zip|zst))?", re.IGNORECASE

@@ -8,12 +8,12 @@ from typing import Any
 
 import aiohttp
 
-from campaigns.results.export import COLUMNS, export_rows
-from campaigns.results.report import campaign_report
-from engine.core.states import RecipientState
-from engine.errors import Unreachable
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.results.export import COLUMNS, export_rows
+from drumbeat.campaigns.results.report import campaign_report
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.errors import Unreachable
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 LEDGER_PAGE = 10_000
 LOOK_PERIOD_S = 0.5

@@ -14,16 +14,16 @@ from functools import partial
 
 import asyncpg
 
-from campaigns.actor import note_audit
-from campaigns.campaign import Campaign, find_campaign, require_planned
-from campaigns.life.control import CampaignChange, Seen, is_future, lock_campaign
-from campaigns.life.release import Released, resume_checked, start_checked
-from campaigns.planning.start_time import require_now
-from engine.core.states import CampaignEvent, CampaignState, ReasonCode, allows
-from engine.process.settings import Settings
-from engine.store.campaign_states import set_reason
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.actor import note_audit
+from drumbeat.campaigns.campaign import Campaign, find_campaign, require_planned
+from drumbeat.campaigns.life.control import CampaignChange, Seen, is_future, lock_campaign
+from drumbeat.campaigns.life.release import Released, resume_checked, start_checked
+from drumbeat.campaigns.planning.start_time import require_now
+from drumbeat.engine.core.states import CampaignEvent, CampaignState, ReasonCode, allows
+from drumbeat.engine.process.settings import Settings
+from drumbeat.engine.store.campaign_states import set_reason
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
 
 # Here nothing may change where starts need two people: a pause takes the approval of a change with it.
 APPROVED_STATES = frozenset({CampaignState.SCHEDULED})

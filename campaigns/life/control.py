@@ -7,21 +7,21 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from campaigns.campaign import Campaign, _campaign, find_campaign, require_planned
-from campaigns.command_text import command_text
-from campaigns.life.stopped_numbers import StoppedNumber, require_sending_number, stopped_numbers
-from campaigns.planning.start_time import require_now
-from campaigns.results.status import NOBODY_SENDS, present_reason
-from engine.core.states import CampaignEvent, CampaignState, IllegalTransition, ReasonCode, allows
-from engine.errors import ConfigurationError, TryLater, UsageError
-from engine.process.identity import this_process
-from engine.store.abandoned_numbers import recover_abandoned_numbers
-from engine.store.campaign_states import apply_event, apply_if_allowed
-from engine.store.canaries import CANARY_PAUSES, accept_pause, approve_canary, read_canary
-from engine.store.closing import close_ranges
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
-from engine.store.sending_processes import live_workers
+from drumbeat.campaigns.campaign import Campaign, _campaign, find_campaign, require_planned
+from drumbeat.campaigns.command_text import command_text
+from drumbeat.campaigns.life.stopped_numbers import StoppedNumber, require_sending_number, stopped_numbers
+from drumbeat.campaigns.planning.start_time import require_now
+from drumbeat.campaigns.results.status import NOBODY_SENDS, present_reason
+from drumbeat.engine.core.states import CampaignEvent, CampaignState, IllegalTransition, ReasonCode, allows
+from drumbeat.engine.errors import ConfigurationError, TryLater, UsageError
+from drumbeat.engine.process.identity import this_process
+from drumbeat.engine.store.abandoned_numbers import recover_abandoned_numbers
+from drumbeat.engine.store.campaign_states import apply_event, apply_if_allowed
+from drumbeat.engine.store.canaries import CANARY_PAUSES, accept_pause, approve_canary, read_canary
+from drumbeat.engine.store.closing import close_ranges
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.sending_processes import live_workers
 
 LISTED_MAX = 1_000
 PAUSED_BY_HAND = "paused by hand"

@@ -14,14 +14,14 @@ from typing import Any
 
 import asyncpg
 
-from campaigns.command_text import command_text
-from campaigns.results.person import find_recipients
-from engine.core.states import CampaignState, RecipientState
-from engine.errors import NotFound, TryLater
-from engine.store.database import Connection, Pool
-from engine.store.facts import Fact, FactKind
-from engine.store.queries import queries
-from engine.store.recording import record_looked_up
+from drumbeat.campaigns.command_text import command_text
+from drumbeat.campaigns.results.person import find_recipients
+from drumbeat.engine.core.states import CampaignState, RecipientState
+from drumbeat.engine.errors import NotFound, TryLater
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.recording import record_looked_up
 
 FORGOTTEN = "forgotten"  # why a recipient was skipped
 _HASH_DIGITS = 32

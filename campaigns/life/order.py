@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from campaigns.campaign import find_campaign
-from engine.core.order import Priority
-from engine.core.states import CampaignState
-from engine.errors import UsageError
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.campaigns.campaign import find_campaign
+from drumbeat.engine.core.order import Priority
+from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 ENDED = (CampaignState.FINISHED, CampaignState.CANCELLED, CampaignState.EXPIRED)
 

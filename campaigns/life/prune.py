@@ -10,11 +10,11 @@ from datetime import datetime
 
 import asyncpg
 
-from campaigns.actor import actor
-from engine.core.states import CampaignState
-from engine.errors import TryLater
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.actor import actor
+from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.errors import TryLater
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
 
 # A drop locks the tables, and senders lock them in a different order. So a prune stops waiting and tries
 # again long before Postgres detects a deadlock (1 s) and ends one of the two, perhaps the sender.

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from campaigns.account.tier_warnings import tier_warnings
-from campaigns.campaign import Campaign, find_campaign
-from campaigns.life.control import CampaignChange, Seen, approve, is_future, resume, resume_all, start
-from campaigns.life.template_check import checking
-from campaigns.life.token_check import check_token, waits_for_token
-from engine.core.states import CampaignState, ReasonCode
-from engine.process.settings import Settings
-from engine.store.database import Connection, Pool
+from drumbeat.campaigns.account.tier_warnings import tier_warnings
+from drumbeat.campaigns.campaign import Campaign, find_campaign
+from drumbeat.campaigns.life.control import (
+    CampaignChange,
+    Seen,
+    approve,
+    is_future,
+    resume,
+    resume_all,
+    start,
+)
+from drumbeat.campaigns.life.template_check import checking
+from drumbeat.campaigns.life.token_check import check_token, waits_for_token
+from drumbeat.engine.core.states import CampaignState, ReasonCode
+from drumbeat.engine.process.settings import Settings
+from drumbeat.engine.store.database import Connection, Pool
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,21 +11,21 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from campaigns.campaign import Campaign, find_campaign
-from campaigns.command_text import command_text
-from campaigns.life.control import is_future, skip_remaining, start
-from campaigns.life.settling import until_settled
-from campaigns.life.template_check import TemplateCheck, TemplateStopped
-from campaigns.life.time_limit import time_limit
-from campaigns.results.status import FINAL_STATES, PRUNED_IN_DOUBT, CampaignStatus, campaign_status
-from engine.app import run_numbers
-from engine.core.states import REASONS, CampaignState, ReasonCode, RecipientState
-from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
-from engine.process.disk_space import Disk
-from engine.process.settings import MetricsAddress, ServiceSettings
-from engine.store.database import Connection, Pool
-from engine.store.leases import NumberHeld
-from engine.system_error import system_error_text
+from drumbeat.campaigns.campaign import Campaign, find_campaign
+from drumbeat.campaigns.command_text import command_text
+from drumbeat.campaigns.life.control import is_future, skip_remaining, start
+from drumbeat.campaigns.life.settling import until_settled
+from drumbeat.campaigns.life.template_check import TemplateCheck, TemplateStopped
+from drumbeat.campaigns.life.time_limit import time_limit
+from drumbeat.campaigns.results.status import FINAL_STATES, PRUNED_IN_DOUBT, CampaignStatus, campaign_status
+from drumbeat.engine.app import run_numbers
+from drumbeat.engine.core.states import REASONS, CampaignState, ReasonCode, RecipientState
+from drumbeat.engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
+from drumbeat.engine.process.disk_space import Disk
+from drumbeat.engine.process.settings import MetricsAddress, ServiceSettings
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.leases import NumberHeld
+from drumbeat.engine.system_error import system_error_text
 
 WAIT_PERIOD_S = 1.0
 CONNECT_S_MAX = 10.0

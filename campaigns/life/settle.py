@@ -3,15 +3,15 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from campaigns.campaign import Campaign, find_campaign
-from campaigns.results.status import CampaignStatus
-from engine.core.guard import OPTED_OUT
-from engine.core.states import CampaignState
-from engine.process.identity import this_process
-from engine.store.abandoned_numbers import recover_abandoned_numbers
-from engine.store.database import Pool
-from engine.store.in_doubt import InDoubtSummary, assume_sent, resend, summarise_in_doubt
-from engine.store.lost_time import doubt_lost_time
+from drumbeat.campaigns.campaign import Campaign, find_campaign
+from drumbeat.campaigns.results.status import CampaignStatus
+from drumbeat.engine.core.guard import OPTED_OUT
+from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.process.identity import this_process
+from drumbeat.engine.store.abandoned_numbers import recover_abandoned_numbers
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.in_doubt import InDoubtSummary, assume_sent, resend, summarise_in_doubt
+from drumbeat.engine.store.lost_time import doubt_lost_time
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 import asyncio
 from contextlib import suppress
 
-from campaigns.results.status import FINAL_STATES, CampaignStatus, campaign_status
-from engine.store.database import LOST_CONNECTION, Pool
+from drumbeat.campaigns.results.status import FINAL_STATES, CampaignStatus, campaign_status
+from drumbeat.engine.store.database import LOST_CONNECTION, Pool
 
 PERIOD_S = 1.0
 

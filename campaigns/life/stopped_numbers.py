@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from campaigns.command_text import command_text
-from engine.errors import TryLater
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.campaigns.command_text import command_text
+from drumbeat.engine.errors import TryLater
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)

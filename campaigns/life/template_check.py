@@ -7,16 +7,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
 
-from campaigns.campaign import Campaign
-from engine.core.campaign_template import CampaignTemplate, frozen_templates
-from engine.core.template_changes import Definitions, misfit_text, template_changes
-from engine.core.template_status import stopped_templates
-from engine.errors import ConfigurationError, DrumbeatError, TryLater
-from engine.process.settings import ServiceSettings, Settings
-from engine.sending.listed_templates import read_templates, stored_statuses, stored_templates
-from engine.store.call_budget import SharedCallBudget
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.campaign import Campaign
+from drumbeat.engine.core.campaign_template import CampaignTemplate, frozen_templates
+from drumbeat.engine.core.template_changes import Definitions, misfit_text, template_changes
+from drumbeat.engine.core.template_status import stopped_templates
+from drumbeat.engine.errors import ConfigurationError, DrumbeatError, TryLater
+from drumbeat.engine.process.settings import ServiceSettings, Settings
+from drumbeat.engine.sending.listed_templates import read_templates, stored_statuses, stored_templates
+from drumbeat.engine.store.call_budget import SharedCallBudget
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 # A run owns its numbers meanwhile, and their leases of 5 s must be renewed in time.
 ASK_S_MAX = 3.0
@@ -76,11 +76,11 @@ class TemplateCheck:
         return {**_as_definitions(each for each in frozen if each.name in self._unasked), **known}
 
     async def _ask(self, names: Collection[str]) -> Definitions:
-        from engine.api.call_budget import (  # imports aiohttp, a third of a command's start
+        from drumbeat.engine.api.call_budget import (  # imports aiohttp, a third of a command's start
             BURST,
             CALL_EVERY_S,
         )
-        from engine.api.service import service_of
+        from drumbeat.engine.api.service import service_of
 
         if self._service is None or self._service.waba_id is None:
             raise ConfigurationError("the settings do not name the service and the account")

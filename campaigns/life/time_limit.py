@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from engine.errors import TryLater
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.engine.errors import TryLater
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 
 @dataclass(slots=True)

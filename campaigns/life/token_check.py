@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.errors import AuthenticationError, DrumbeatError
-from engine.process.settings import Settings, secret_path
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.engine.errors import AuthenticationError, DrumbeatError
+from drumbeat.engine.process.settings import Settings, secret_path
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 
 async def waits_for_token(connection: Connection, campaign_id: int | None) -> bool:
@@ -18,7 +18,7 @@ async def check_token(settings: Settings) -> str:
 
     AuthenticationError, with what to do, if the service refuses the token.
     """
-    from engine.api.service import service_of  # imports aiohttp, a third of a command's start
+    from drumbeat.engine.api.service import service_of  # imports aiohttp, a third of a command's start
 
     try:
         service, waba_id = settings.service(), settings.required("waba_id")

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from campaigns.options.sources import CampaignResult, Format, SqlQuery
-from engine.core.states import RecipientState
-from engine.errors import UsageError
-from engine.process.settings import load_settings
+from drumbeat.campaigns.options.sources import CampaignResult, Format, SqlQuery
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.process.settings import load_settings
 
 FORMS = "CSV, XLSX, XLS, ODS, JSON Lines or Parquet, also packed with gzip, zip or zstd"
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from campaigns.options.audience_options import (
+from drumbeat.campaigns.options.audience_options import (
     AsMobile,
     AudienceCampaign,
     AudienceDatabase,
@@ -21,11 +21,11 @@ from campaigns.options.audience_options import (
     audience_of,
     pairs,
 )
-from campaigns.options.common_options import MaxFailed, NewName, PhoneColumn, Region, rejects_option
-from campaigns.options.guard_options import Cap, Days, MaxRecipients, QuietHours
-from campaigns.options.guards import GuardOptions
-from campaigns.options.listing import keeps_given
-from campaigns.options.order_flags import (
+from drumbeat.campaigns.options.common_options import MaxFailed, NewName, PhoneColumn, Region, rejects_option
+from drumbeat.campaigns.options.guard_options import Cap, Days, MaxRecipients, QuietHours
+from drumbeat.campaigns.options.guards import GuardOptions
+from drumbeat.campaigns.options.listing import keeps_given
+from drumbeat.campaigns.options.order_flags import (
     Canary,
     CanaryApprove,
     CanaryMaxFailed,
@@ -35,9 +35,9 @@ from campaigns.options.order_flags import (
     Share,
     order_of,
 )
-from campaigns.options.sources import ReadOptions
-from campaigns.options.spec import CampaignSpec
-from campaigns.options.template_options import (
+from drumbeat.campaigns.options.sources import ReadOptions
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.template_options import (
     Experiment,
     HeaderColumn,
     HeaderFile,
@@ -52,7 +52,7 @@ from campaigns.options.template_options import (
     first_template,
     header_of,
 )
-from campaigns.options.variants import read_variants
+from drumbeat.campaigns.options.variants import read_variants
 
 Language = Annotated[str, typer.Option(help="Language of the template, such as pt_BR.")]
 Numbers = Annotated[

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import time
 from typing import Any
 
-from campaigns.options.schedule import RECIPIENT, Schedule, read_window
-from engine.core.daily_window import DailyWindow
-from engine.core.frequency_cap import FrequencyCap
-from engine.core.sending_hours import EVERY_DAY, SendingHours
-from engine.errors import UsageError
+from drumbeat.campaigns.options.schedule import RECIPIENT, Schedule, read_window
+from drumbeat.engine.core.daily_window import DailyWindow
+from drumbeat.engine.core.frequency_cap import FrequencyCap
+from drumbeat.engine.core.sending_hours import EVERY_DAY, SendingHours
+from drumbeat.engine.errors import UsageError
 
 QUIET_EXAMPLE = "20:00-09:00"  # that of a window, read as quiet hours, would send at night
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")

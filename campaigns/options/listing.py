@@ -14,8 +14,8 @@ from typing import Annotated, Any, ParamSpec, get_args, get_origin
 
 from typer.models import OptionInfo, ParameterInfo
 
-from campaigns.options.sources import STANDARD_INPUT
-from campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.sources import STANDARD_INPUT
+from drumbeat.campaigns.options.spec import CampaignSpec
 
 Given = ParamSpec("Given")
 

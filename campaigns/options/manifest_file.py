@@ -6,9 +6,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from campaigns.options.listing import CampaignOption, located, options_of
-from campaigns.options.values import checked, overlaid, require_a_file
-from engine.errors import ConfigurationError
+from drumbeat.campaigns.options.listing import CampaignOption, located, options_of
+from drumbeat.campaigns.options.values import checked, overlaid, require_a_file
+from drumbeat.engine.errors import ConfigurationError
 
 MANIFEST_BYTES_MAX = 1024 * 1024  # a manifest that people write has a few hundred
 

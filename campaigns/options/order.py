@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.options.schedule import check_max_failed
-from engine.core.order import CHOICES, Priority
-from engine.errors import UsageError
+from drumbeat.campaigns.options.schedule import check_max_failed
+from drumbeat.engine.core.order import CHOICES, Priority
+from drumbeat.engine.errors import UsageError
 
 CANARY_MAX_FAILED = "5%"
 # The service reports nearly every status within a quarter of an hour.

@@ -4,14 +4,14 @@ from typing import Annotated
 
 import typer
 
-from campaigns.options.order import (
+from drumbeat.campaigns.options.order import (
     CANARY_MAX_FAILED,
     CANARY_MINUTES,
     CanaryOptions,
     OrderOptions,
     read_priority,
 )
-from engine.errors import UsageError
+from drumbeat.engine.errors import UsageError
 
 Priority = Annotated[
     str,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from zoneinfo import ZoneInfo
 
-from engine.errors import UsageError
+from drumbeat.engine.errors import UsageError
 
 RECIPIENT = "recipient"
 _WINDOW = re.compile(r"(\d{2}):(\d{2})-(\d{2}):(\d{2})")

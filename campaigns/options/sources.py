@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from engine.core.states import RecipientState
+from drumbeat.engine.core.states import RecipientState
 
 STANDARD_INPUT = Path("-")
 

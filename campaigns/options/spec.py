@@ -9,11 +9,11 @@ from typing import Any
 
 import orjson
 
-from campaigns.options.guards import NO_GUARDS, GuardOptions, Guards
-from campaigns.options.order import NO_ORDER, OrderOptions
-from campaigns.options.param_texts import is_link, is_literal
-from campaigns.options.schedule import Schedule, check_max_failed, read_schedule
-from campaigns.options.sources import (
+from drumbeat.campaigns.options.guards import NO_GUARDS, GuardOptions, Guards
+from drumbeat.campaigns.options.order import NO_ORDER, OrderOptions
+from drumbeat.campaigns.options.param_texts import is_link, is_literal
+from drumbeat.campaigns.options.schedule import Schedule, check_max_failed, read_schedule
+from drumbeat.campaigns.options.sources import (
     AS_IT_IS,
     STANDARD_INPUT,
     WHERE,
@@ -22,11 +22,11 @@ from campaigns.options.sources import (
     ReadOptions,
     SqlQuery,
 )
-from campaigns.options.stored_variables import VARIABLES
-from campaigns.options.variants import Variant
-from engine.core.message import Media
-from engine.core.sanitise import CONTROLS
-from engine.errors import UsageError
+from drumbeat.campaigns.options.stored_variables import VARIABLES
+from drumbeat.campaigns.options.variants import Variant
+from drumbeat.engine.core.message import Media
+from drumbeat.engine.core.sanitise import CONTROLS
+from drumbeat.engine.errors import UsageError
 
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200

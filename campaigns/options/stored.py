@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.campaign import find_campaign, require_planned
-from campaigns.describe_database import describe_database
-from campaigns.options.spec import GIVEN, NOTED
-from engine.errors import ConfigurationError
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.campaign import find_campaign, require_planned
+from drumbeat.campaigns.describe_database import describe_database
+from drumbeat.campaigns.options.spec import GIVEN, NOTED
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from campaigns.options.param_texts import is_link
+from drumbeat.campaigns.options.param_texts import is_link
 
 VARIABLES = "variables"  # key of the stored options: the column or `=text` of each variable
 FIXED_TEXT = "="

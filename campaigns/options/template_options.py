@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from campaigns.options.variants import Variant
-from engine.core.message import Media
-from engine.errors import UsageError
+from drumbeat.campaigns.options.variants import Variant
+from drumbeat.engine.core.message import Media
+from drumbeat.engine.errors import UsageError
 
 Template = Annotated[
     str | None, typer.Option(help="Name of an approved template. Needed unless --variant is given.")

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from campaigns.options.listing import options_of
-from engine.errors import ConfigurationError, UsageError
+from drumbeat.campaigns.options.listing import options_of
+from drumbeat.engine.errors import ConfigurationError, UsageError
 
 PROBLEMS_SHOWN_MAX = 5
 STORED = "the campaign's stored options"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.errors import UsageError
+from drumbeat.engine.errors import UsageError
 
 WEIGHT_MAX = 1_000
 VARIANTS_MAX = 20  # each gets a share of the people; with more, a share shows nothing

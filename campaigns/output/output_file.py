@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.errors import ConfigurationError, UsageError
 
 ABANDONED_S = 60.0  # a draft without a lock is younger: it was just created, or is about to be published
 # Streams that are open already. Others may write to them, so they are never replaced.

@@ -7,7 +7,7 @@ says which one is meant, so a person asks for the repair.
 
 from collections.abc import Callable, Mapping
 
-from engine.errors import UsageError
+from drumbeat.engine.errors import UsageError
 
 _BRAZILIAN_MOBILE = "6789"  # the first digit of a mobile number before the 9 was added
 

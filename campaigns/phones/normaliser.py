@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 from unicodedata import category, decimal
 
-from campaigns.phones.mobile_forms import MobileForms
-from campaigns.phones.numbering_plan import (
+from drumbeat.campaigns.phones.mobile_forms import MobileForms
+from drumbeat.campaigns.phones.numbering_plan import (
     DIGITS_MAX,
     DIGITS_MIN,
     INTERNATIONAL,
@@ -16,9 +16,9 @@ from campaigns.phones.numbering_plan import (
     known_region,
     plan_of,
 )
-from campaigns.phones.second_number import AREA_CODE_DIGITS_MAX, second_number
-from campaigns.reject import REASONS
-from engine.errors import UsageError
+from drumbeat.campaigns.phones.second_number import AREA_CODE_DIGITS_MAX, second_number
+from drumbeat.campaigns.reject import REASONS
+from drumbeat.engine.errors import UsageError
 
 CELL_CHARACTERS_MAX = 64  # longer than any number with its separators
 

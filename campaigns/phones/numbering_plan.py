@@ -15,7 +15,7 @@ from typing import NamedTuple
 import phonenumbers
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata, PhoneNumberDesc
 
-from engine.errors import UsageError
+from drumbeat.engine.errors import UsageError
 
 DIGITS_MIN, DIGITS_MAX = 7, 15  # E.164 allows 15; the shortest numbers in use have 7 with their country code
 _NATIONAL_DIGITS_MIN = 2

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.core.opt_out import CHARACTERS_MAX, normalised
-from engine.errors import UsageError
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.engine.core.opt_out import CHARACTERS_MAX, normalised
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from campaigns.actor import actor as this_user
-from campaigns.output.spreadsheet import safe_cell
-from campaigns.phones.normaliser import Normaliser
-from campaigns.phones.phone_text import phone_text
-from campaigns.reject import REASONS
-from engine.core.phone_aliases import canonical_phone, phone_aliases
-from engine.errors import UsageError
-from engine.store.database import Connection, Pool
-from engine.store.opting_out import follow_changed_numbers
-from engine.store.queries import queries
+from drumbeat.campaigns.actor import actor as this_user
+from drumbeat.campaigns.output.spreadsheet import safe_cell
+from drumbeat.campaigns.phones.normaliser import Normaliser
+from drumbeat.campaigns.phones.phone_text import phone_text
+from drumbeat.campaigns.reject import REASONS
+from drumbeat.engine.core.phone_aliases import canonical_phone, phone_aliases
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.opting_out import follow_changed_numbers
+from drumbeat.engine.store.queries import queries
 
 PAGE_ROWS = 5_000
 PAGE_MAX = 100  # of a page that people read

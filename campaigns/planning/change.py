@@ -4,16 +4,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.describe_database import describe_database
-from campaigns.options.schedule import RECIPIENT, Schedule
-from campaigns.options.spec import GIVEN, NAME, NOTED, CampaignSpec, Identity
-from campaigns.planning.change_rules import Change, Effect, decide_changes, effect_of
-from campaigns.planning.removal import remove_planned
-from campaigns.planning.start_time import StartsAtOnce
-from engine.core.states import CampaignState
-from engine.errors import ConfigurationError, TryLater
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.campaigns.describe_database import describe_database
+from drumbeat.campaigns.options.schedule import RECIPIENT, Schedule
+from drumbeat.campaigns.options.spec import GIVEN, NAME, NOTED, CampaignSpec, Identity
+from drumbeat.campaigns.planning.change_rules import Change, Effect, decide_changes, effect_of
+from drumbeat.campaigns.planning.removal import remove_planned
+from drumbeat.campaigns.planning.start_time import StartsAtOnce
+from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.errors import ConfigurationError, TryLater
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 START_AT = "--start-at"
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from campaigns.options.spec import NAME, Difference
-from engine.core.states import CampaignState, with_indefinite_article
+from drumbeat.campaigns.options.spec import NAME, Difference
+from drumbeat.engine.core.states import CampaignState, with_indefinite_article
 
 _UNSENT = frozenset({CampaignState.DRAFT, CampaignState.SCHEDULED})
 _LIVE = _UNSENT | {CampaignState.RUNNING, CampaignState.PAUSED}

@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import asyncpg
 
-from campaigns.audience.check.corrections import sha256_of
-from campaigns.audience.open.opening import OpenAudience
-from campaigns.describe_database import describe_database
-from campaigns.options.schedule import require_future_end
-from campaigns.options.spec import AUDIENCE_CONTENT, CampaignSpec, Identity, identify
-from campaigns.planning.change import (
+from drumbeat.campaigns.audience.check.corrections import sha256_of
+from drumbeat.campaigns.audience.open.opening import OpenAudience
+from drumbeat.campaigns.describe_database import describe_database
+from drumbeat.campaigns.options.schedule import require_future_end
+from drumbeat.campaigns.options.spec import AUDIENCE_CONTENT, CampaignSpec, Identity, identify
+from drumbeat.campaigns.planning.change import (
     Asked,
     Replaced,
     change_row,
@@ -22,20 +22,20 @@ from campaigns.planning.change import (
     require_allowed,
     require_later_start,
 )
-from campaigns.planning.change_rules import Effect, effect_of
-from campaigns.planning.created import CreatedCampaign, existing_campaign, known_campaign
-from campaigns.planning.disk_limit import stop_when_disk_is_short
-from campaigns.planning.exclusion import open_exclusions
-from campaigns.planning.header_files import header_content
-from campaigns.planning.planning import Planning, limits_per_s_of
-from campaigns.planning.removal import lock_names, remove_leftovers
-from campaigns.planning.source import open_source
-from campaigns.progress import STATEMENT_TIMEOUT_S, ProgressCallback, no_progress
-from engine.core.states import CampaignState
-from engine.process.disk_space import Disk
-from engine.sending.header_file_uploads import OpenUploads, no_uploads
-from engine.store.database import Connection, close, connect
-from engine.store.queries import queries
+from drumbeat.campaigns.planning.change_rules import Effect, effect_of
+from drumbeat.campaigns.planning.created import CreatedCampaign, existing_campaign, known_campaign
+from drumbeat.campaigns.planning.disk_limit import stop_when_disk_is_short
+from drumbeat.campaigns.planning.exclusion import open_exclusions
+from drumbeat.campaigns.planning.header_files import header_content
+from drumbeat.campaigns.planning.planning import Planning, limits_per_s_of
+from drumbeat.campaigns.planning.removal import lock_names, remove_leftovers
+from drumbeat.campaigns.planning.source import open_source
+from drumbeat.campaigns.progress import STATEMENT_TIMEOUT_S, ProgressCallback, no_progress
+from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.process.disk_space import Disk
+from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads
+from drumbeat.engine.store.database import Connection, close, connect
+from drumbeat.engine.store.queries import queries
 
 
 async def create_campaign(

@@ -10,15 +10,15 @@ from typing import Any
 
 import asyncpg
 
-from campaigns.audience.open.encoding import Encoding
-from campaigns.planning.change import (
+from drumbeat.campaigns.audience.open.encoding import Encoding
+from drumbeat.campaigns.planning.change import (
     KnownCampaign,
 )
-from campaigns.planning.change_rules import Change
-from campaigns.planning.plan import PlanCounts
-from campaigns.planning.recent import RecentCampaign
-from campaigns.template_shares import TemplateShare, shares_in, shares_json
-from engine.core.states import CampaignState
+from drumbeat.campaigns.planning.change_rules import Change
+from drumbeat.campaigns.planning.plan import PlanCounts
+from drumbeat.campaigns.planning.recent import RecentCampaign
+from drumbeat.campaigns.template_shares import TemplateShare, shares_in, shares_json
+from drumbeat.engine.core.states import CampaignState
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from campaigns.options.guards import Guards
-from campaigns.phones.zones import RecipientZones
-from campaigns.planning.range_cut import RangeCut
-from campaigns.planning.range_size import RangePlan
-from campaigns.planning.zoned_cut import ZonedCut
-from engine.core.sending_hours import SendingHours
+from drumbeat.campaigns.options.guards import Guards
+from drumbeat.campaigns.phones.zones import RecipientZones
+from drumbeat.campaigns.planning.range_cut import RangeCut
+from drumbeat.campaigns.planning.range_size import RangePlan
+from drumbeat.campaigns.planning.zoned_cut import ZonedCut
+from drumbeat.engine.core.sending_hours import SendingHours
 
 
 @dataclass(slots=True)

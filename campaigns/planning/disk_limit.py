@@ -3,10 +3,10 @@
 from contextlib import suppress
 from dataclasses import replace
 
-from campaigns.progress import PlanProgress, ProgressCallback
-from engine.clock import SECOND_NS
-from engine.errors import TryLater
-from engine.process.disk_space import Disk, DiskSpaceProbe
+from drumbeat.campaigns.progress import PlanProgress, ProgressCallback
+from drumbeat.engine.clock import SECOND_NS
+from drumbeat.engine.errors import TryLater
+from drumbeat.engine.process.disk_space import Disk, DiskSpaceProbe
 
 # At 500,000 rows per second, table and write-ahead log grow by 40 MiB in this time.
 CHECK_PERIOD_NS = SECOND_NS // 4

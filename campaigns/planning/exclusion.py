@@ -6,16 +6,16 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from campaigns.audience.check.columns import MissingColumn
-from campaigns.audience.check.row_check import RowCheck, RowRules, row_check
-from campaigns.audience.open.opening import OpenAudience, open_table
-from campaigns.campaign import find_campaign, require_planned
-from campaigns.stored_recipients import require_kept
-from engine.core.phone_aliases import canonical_phone
-from engine.errors import ConfigurationError
-from engine.store.copying import copy_text
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.campaigns.audience.check.columns import MissingColumn
+from drumbeat.campaigns.audience.check.row_check import RowCheck, RowRules, row_check
+from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
+from drumbeat.campaigns.campaign import find_campaign, require_planned
+from drumbeat.campaigns.stored_recipients import require_kept
+from drumbeat.engine.core.phone_aliases import canonical_phone
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.store.copying import copy_text
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from campaigns.audience.check.header_media import HeaderMedia
-from campaigns.audience.check.row_check import RowRules
-from campaigns.options.param_texts import is_link, is_literal
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.header_files import require_header_file
-from campaigns.planning.params import read_params
-from campaigns.planning.template import check_same_placeholders
-from campaigns.planning.template_set import rules_for
-from engine.core.campaign_template import CampaignTemplate
+from drumbeat.campaigns.audience.check.header_media import HeaderMedia
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.options.param_texts import is_link, is_literal
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.header_files import require_header_file
+from drumbeat.campaigns.planning.params import read_params
+from drumbeat.campaigns.planning.template import check_same_placeholders
+from drumbeat.campaigns.planning.template_set import rules_for
+from drumbeat.engine.core.campaign_template import CampaignTemplate
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from typing import Any
 
 import orjson
 
-from engine.core.message_types import FREE_FORM_TYPES
-from engine.errors import UsageError
+from drumbeat.engine.core.message_types import FREE_FORM_TYPES
+from drumbeat.engine.errors import UsageError
 
 MESSAGE_BYTES_MAX = 256 * 1024  # the requests of all types are far smaller
 

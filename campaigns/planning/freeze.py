@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import NamedTuple
 
-from campaigns.planning.cutting import Cutting
-from campaigns.planning.range_cut import COLUMNS, RangeCut
-from campaigns.planning.staging import Chunk, Staged
-from campaigns.planning.zoned_cut import ZonedCut
-from campaigns.progress import STATEMENT_TIMEOUT_S, PlanProgress, ProgressCallback
-from engine.store.copying import copy_text
-from engine.store.database import Connection, close, connect
-from engine.store.queries import queries
+from drumbeat.campaigns.planning.cutting import Cutting
+from drumbeat.campaigns.planning.range_cut import COLUMNS, RangeCut
+from drumbeat.campaigns.planning.staging import Chunk, Staged
+from drumbeat.campaigns.planning.zoned_cut import ZonedCut
+from drumbeat.campaigns.progress import STATEMENT_TIMEOUT_S, PlanProgress, ProgressCallback
+from drumbeat.engine.store.copying import copy_text
+from drumbeat.engine.store.database import Connection, close, connect
+from drumbeat.engine.store.queries import queries
 
 WRITERS = 2  # one works while the other waits for its commit
 _RANDOM_BITS = 47

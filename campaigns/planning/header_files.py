@@ -5,16 +5,16 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
-from campaigns.audience.check.header_media import file_problem
-from campaigns.options.param_texts import is_link
-from campaigns.options.spec import CampaignSpec
-from campaigns.progress import PlanProgress, ProgressCallback
-from campaigns.reject import REASONS
-from engine.core.header_file import HEAD_BYTES, mime_type
-from engine.errors import ConfigurationError, UsageError
-from engine.sending.header_file_uploads import FileUploads, OpenUploads, sha256_of
-from engine.store.database import Connection
-from engine.store.header_files import HeaderFile
+from drumbeat.campaigns.audience.check.header_media import file_problem
+from drumbeat.campaigns.options.param_texts import is_link
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.progress import PlanProgress, ProgressCallback
+from drumbeat.campaigns.reject import REASONS
+from drumbeat.engine.core.header_file import HEAD_BYTES, mime_type
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.sending.header_file_uploads import FileUploads, OpenUploads, sha256_of
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.header_files import HeaderFile
 
 # Files times numbers. Each upload is a call of half a second, and its id is in the memory of every process
 # that sends the campaign. For more files, links are the way.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.process.settings import Settings
+from drumbeat.engine.process.settings import Settings
 
 if TYPE_CHECKING:  # most campaigns have no file to upload
     from contextlib import AbstractAsyncContextManager
 
-    from engine.sending.header_file_uploads import OpenUploads, UploadFile
+    from drumbeat.engine.sending.header_file_uploads import OpenUploads, UploadFile
 
 
 def uploads_with(settings: Settings) -> OpenUploads:
@@ -18,7 +18,7 @@ def uploads_with(settings: Settings) -> OpenUploads:
     """
 
     def open_uploads() -> AbstractAsyncContextManager[UploadFile]:
-        from engine.api.service import uploading  # imports aiohttp, a third of a command's start
+        from drumbeat.engine.api.service import uploading  # imports aiohttp, a third of a command's start
 
         return uploading(settings.service())
 

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from campaigns.audience.check.columns import has_column
-from campaigns.options.param_texts import is_literal
-from campaigns.pluralise import pluralise
-from engine.core.campaign_template import CampaignTemplate
-from engine.core.placeholder import MEDIA, Placeholder
-from engine.errors import UsageError
+from drumbeat.campaigns.audience.check.columns import has_column
+from drumbeat.campaigns.options.param_texts import is_literal
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.placeholder import MEDIA, Placeholder
+from drumbeat.engine.errors import UsageError
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+:.+")
 

@@ -10,42 +10,46 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from campaigns.audience.check.parallel_check import staged_batches
-from campaigns.audience.check.reject_file import RejectFile, default_rejects_path, require_no_reject_list
-from campaigns.audience.check.row_check import RowRules
-from campaigns.audience.check.staged_batch import CheckSpec
-from campaigns.audience.open.opening import OpenAudience
-from campaigns.audience.open.reader import AudienceTable
-from campaigns.describe_database import describe_database
-from campaigns.options.guards import Guards
-from campaigns.options.schedule import require_future_end
-from campaigns.options.spec import GIVEN, NOTED, UNMATCHED, CampaignSpec, Identity
-from campaigns.options.stored_variables import VARIABLES
-from campaigns.planning.change import Replaced
-from campaigns.planning.created import CreatedCampaign
-from campaigns.planning.cutting import cutting_of
-from campaigns.planning.exclusion import Exclusion, stage_exclusions
-from campaigns.planning.filling import fill
-from campaigns.planning.freeze import freeze
-from campaigns.planning.header_files import header_files, require_few_files, upload_files
-from campaigns.planning.plan import PlanCounts
-from campaigns.planning.range_size import RangePlan, plan_ranges, range_size
-from campaigns.planning.recent import recent_campaigns
-from campaigns.planning.removal import remove_leftovers
-from campaigns.planning.retry_links import link_retry
-from campaigns.planning.spec_rules import file_rules
-from campaigns.planning.staging import Staged, find_duplicates, stage
-from campaigns.planning.template_set import check_languages, load_templates, with_recipients
-from campaigns.pluralise import pluralise
-from campaigns.progress import ProgressCallback
-from campaigns.template_shares import shares_in
-from engine.core.campaign_template import CampaignTemplate, freeze_templates
-from engine.errors import ConfigurationError, TryLater
-from engine.sending.header_file_uploads import OpenUploads
-from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
-from engine.store.database import Connection
-from engine.store.header_files import HeaderFile, add_files
-from engine.store.queries import queries
+from drumbeat.campaigns.audience.check.parallel_check import staged_batches
+from drumbeat.campaigns.audience.check.reject_file import (
+    RejectFile,
+    default_rejects_path,
+    require_no_reject_list,
+)
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.staged_batch import CheckSpec
+from drumbeat.campaigns.audience.open.opening import OpenAudience
+from drumbeat.campaigns.audience.open.reader import AudienceTable
+from drumbeat.campaigns.describe_database import describe_database
+from drumbeat.campaigns.options.guards import Guards
+from drumbeat.campaigns.options.schedule import require_future_end
+from drumbeat.campaigns.options.spec import GIVEN, NOTED, UNMATCHED, CampaignSpec, Identity
+from drumbeat.campaigns.options.stored_variables import VARIABLES
+from drumbeat.campaigns.planning.change import Replaced
+from drumbeat.campaigns.planning.created import CreatedCampaign
+from drumbeat.campaigns.planning.cutting import cutting_of
+from drumbeat.campaigns.planning.exclusion import Exclusion, stage_exclusions
+from drumbeat.campaigns.planning.filling import fill
+from drumbeat.campaigns.planning.freeze import freeze
+from drumbeat.campaigns.planning.header_files import header_files, require_few_files, upload_files
+from drumbeat.campaigns.planning.plan import PlanCounts
+from drumbeat.campaigns.planning.range_size import RangePlan, plan_ranges, range_size
+from drumbeat.campaigns.planning.recent import recent_campaigns
+from drumbeat.campaigns.planning.removal import remove_leftovers
+from drumbeat.campaigns.planning.retry_links import link_retry
+from drumbeat.campaigns.planning.spec_rules import file_rules
+from drumbeat.campaigns.planning.staging import Staged, find_duplicates, stage
+from drumbeat.campaigns.planning.template_set import check_languages, load_templates, with_recipients
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.campaigns.progress import ProgressCallback
+from drumbeat.campaigns.template_shares import shares_in
+from drumbeat.engine.core.campaign_template import CampaignTemplate, freeze_templates
+from drumbeat.engine.errors import ConfigurationError, TryLater
+from drumbeat.engine.sending.header_file_uploads import OpenUploads
+from drumbeat.engine.sending.number_sync import DEFAULT_LIMIT_PER_S
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.header_files import HeaderFile, add_files
+from drumbeat.engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from campaigns.options.sources import CampaignResult
-from campaigns.options.spec import CampaignSpec
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.campaigns.options.sources import CampaignResult
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 RECENT_DAYS = 7  # a second message within a week is what recipients notice
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import asyncpg
 
-from engine.core.states import CampaignState
-from engine.errors import TryLater
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.errors import TryLater
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 
 async def lock_names(connection: Connection, name: str, external_id: str | None) -> None:

@@ -2,9 +2,9 @@
 
 import asyncpg
 
-from engine.errors import TryLater
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.engine.errors import TryLater
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 
 async def link_retry(connection: Connection, campaign_id: int, retried: str, recipients: int) -> None:

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from campaigns.audience.check.row_check import RowRules
-from campaigns.describe_database import describe_database
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.filling import fill
-from campaigns.planning.template_set import load_templates
-from engine.store.database import Connection
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.describe_database import describe_database
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.filling import fill
+from drumbeat.campaigns.planning.template_set import load_templates
+from drumbeat.engine.store.database import Connection
 
 
 async def row_rules(connection: Connection, spec: CampaignSpec, header: Sequence[str]) -> RowRules:

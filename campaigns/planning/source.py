@@ -4,14 +4,14 @@ import asyncio
 from contextlib import ExitStack
 from pathlib import Path
 
-from campaigns.audience.open.campaign_source import spool_campaign
-from campaigns.audience.open.opening import OpenAudience, open_table
-from campaigns.audience.open.spool import Spool
-from campaigns.audience.open.sql_source import spool_query
-from campaigns.options.sources import CampaignResult, SqlQuery
-from campaigns.options.spec import CampaignSpec
-from campaigns.progress import STATEMENT_TIMEOUT_S
-from engine.store.database import close, connect
+from drumbeat.campaigns.audience.open.campaign_source import spool_campaign
+from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
+from drumbeat.campaigns.audience.open.spool import Spool
+from drumbeat.campaigns.audience.open.sql_source import spool_query
+from drumbeat.campaigns.options.sources import CampaignResult, SqlQuery
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.progress import STATEMENT_TIMEOUT_S
+from drumbeat.engine.store.database import close, connect
 
 
 async def open_source(url: str, spec: CampaignSpec, files: ExitStack) -> OpenAudience:

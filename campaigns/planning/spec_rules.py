@@ -1,8 +1,8 @@
 """The rules that the options of a campaign set for each row."""
 
-from campaigns.audience.check.row_check import RowRules
-from campaigns.options.sources import CampaignResult
-from campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.options.sources import CampaignResult
+from drumbeat.campaigns.options.spec import CampaignSpec
 
 
 def spec_rules(spec: CampaignSpec) -> RowRules:

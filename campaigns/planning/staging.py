@@ -10,16 +10,16 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 
-from campaigns.audience.check.reject_file import RejectFile
-from campaigns.audience.check.staged_batch import StagedBatch
-from campaigns.audience.check.template_choice import add_bounded
-from campaigns.phones.phone_text import phone_text
-from campaigns.planning.range_size import RANGE_SIZE
-from campaigns.progress import PlanProgress, ProgressCallback
-from campaigns.reject import Reject
-from engine.store.copying import copy_text
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.campaigns.audience.check.reject_file import RejectFile
+from drumbeat.campaigns.audience.check.staged_batch import StagedBatch
+from drumbeat.campaigns.audience.check.template_choice import add_bounded
+from drumbeat.campaigns.phones.phone_text import phone_text
+from drumbeat.campaigns.planning.range_size import RANGE_SIZE
+from drumbeat.campaigns.progress import PlanProgress, ProgressCallback
+from drumbeat.campaigns.reject import Reject
+from drumbeat.engine.store.copying import copy_text
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 # Rows that are frozen in one transaction, which takes a tenth of a second: fifty ranges or more.
 CHUNK_ROWS = 50 * RANGE_SIZE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from engine.errors import UsageError
+from drumbeat.engine.errors import UsageError
 
 
 class StartsAtOnce(UsageError):

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from engine.core.campaign_template import CampaignTemplate
-from engine.core.message import Media
-from engine.core.placeholder import Placeholder
-from engine.core.placeholder_changes import placeholder_differences
-from engine.errors import ConfigurationError, UsageError
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.message import Media
+from drumbeat.engine.core.placeholder import Placeholder
+from drumbeat.engine.core.placeholder_changes import placeholder_differences
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 SENDABLE_STATUS = "APPROVED"
 NAMES_SHOWN_MAX = 8

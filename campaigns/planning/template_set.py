@@ -3,20 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from campaigns.audience.check.row_check import RowRules
-from campaigns.audience.check.template_choice import TemplateChoice
-from campaigns.options.spec import CampaignSpec
-from campaigns.options.variants import Variant
-from campaigns.planning.spec_rules import spec_rules
-from campaigns.planning.template import (
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.template_choice import TemplateChoice
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.variants import Variant
+from drumbeat.campaigns.planning.spec_rules import spec_rules
+from drumbeat.campaigns.planning.template import (
     check_header,
     load_template,
     other_languages,
 )
-from campaigns.pluralise import pluralise
-from engine.core.campaign_template import CampaignTemplate
-from engine.errors import ConfigurationError
-from engine.store.database import Connection
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.store.database import Connection
 
 EMPTY = "(empty)"  # shown for a cell without a language
 

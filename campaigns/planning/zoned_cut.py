@@ -5,9 +5,9 @@ So a range waits as a whole while its zones forbid sending. The rows of a zone k
 
 from collections.abc import Callable, Sequence
 
-from campaigns.phones.zones import RecipientZones
-from campaigns.planning.range_cut import without_lines
-from engine.core.recipient_reasons import WORDS, RecipientReason
+from drumbeat.campaigns.phones.zones import RecipientZones
+from drumbeat.campaigns.planning.range_cut import without_lines
+from drumbeat.engine.core.recipient_reasons import WORDS, RecipientReason
 
 # The skip reason of a recipient whose zones share no hour, or are not known.
 NO_HOURS = WORDS[RecipientReason.NO_SENDING_HOURS].encode()

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from engine.core.forecast import NumberLimits, NumberShare, shares
-from engine.core.quota import QuotaScope
-from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
-from engine.store.database import Pool
-from engine.store.queries import queries
-from engine.store.quota import read_number_standings
+from drumbeat.engine.core.forecast import NumberLimits, NumberShare, shares
+from drumbeat.engine.core.quota import QuotaScope
+from drumbeat.engine.sending.number_sync import DEFAULT_LIMIT_PER_S
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.quota import read_number_standings
 
 
 async def number_limits(pool: Pool, phone_number_ids: Sequence[str]) -> list[NumberLimits]:

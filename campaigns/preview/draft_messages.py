@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from campaigns.audience.check.row_check import row_check
-from campaigns.audience.open.opening import open_table
-from campaigns.audience.open.reader import RowBatch
-from campaigns.describe_database import describe_database
-from campaigns.options.sources import ReadOptions
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.filling import fill
-from campaigns.planning.template_set import load_templates
-from campaigns.preview.recipient import values_for
-from engine.core.campaign_template import CampaignTemplate
-from engine.core.rendering import RenderedMessage, render_message
-from engine.store.database import Pool
+from drumbeat.campaigns.audience.check.row_check import row_check
+from drumbeat.campaigns.audience.open.opening import open_table
+from drumbeat.campaigns.audience.open.reader import RowBatch
+from drumbeat.campaigns.describe_database import describe_database
+from drumbeat.campaigns.options.sources import ReadOptions
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.filling import fill
+from drumbeat.campaigns.planning.template_set import load_templates
+from drumbeat.campaigns.preview.recipient import values_for
+from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.rendering import RenderedMessage, render_message
+from drumbeat.engine.store.database import Pool
 
 SAMPLE_ROWS_MAX = 100  # as many as a person leafs through
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from campaigns.options.guards import Guards
-from campaigns.options.spec import CampaignSpec
-from campaigns.phones.zones import RecipientZones
-from campaigns.planning.created import CreatedCampaign
-from campaigns.preview.plan import CampaignPlan, PlanFacts, plan_from
-from campaigns.prices import PriceTable
-from engine.core.quota import QuotaScope
-from engine.store.database import Pool
+from drumbeat.campaigns.options.guards import Guards
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.phones.zones import RecipientZones
+from drumbeat.campaigns.planning.created import CreatedCampaign
+from drumbeat.campaigns.preview.plan import CampaignPlan, PlanFacts, plan_from
+from drumbeat.campaigns.prices import PriceTable
+from drumbeat.engine.core.quota import QuotaScope
+from drumbeat.engine.store.database import Pool
 
 
 async def plan_of_draft(

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader
 
-from campaigns.preview.recipient import ChosenRecipient
-from campaigns.template_shares import template_text
-from engine.core.header_file import HEAD_BYTES, is_sendable_size, mime_type
+from drumbeat.campaigns.preview.recipient import ChosenRecipient
+from drumbeat.campaigns.template_shares import template_text
+from drumbeat.engine.core.header_file import HEAD_BYTES, is_sendable_size, mime_type
 
 _PICTURE = "image"
 
@@ -15,7 +15,10 @@ _PICTURE = "image"
 def page_of(chosen: ChosenRecipient) -> str:
     """The whole page. Texts of the template and of the audience are escaped."""
     environment = Environment(
-        loader=PackageLoader("campaigns.preview", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("drumbeat.campaigns.preview", "."),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     message = chosen.rendered()
     shows_picture = message.media is not None and message.media.kind == _PICTURE

@@ -7,20 +7,20 @@ from types import MappingProxyType
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from campaigns.campaign import find_campaign, require_planned
-from campaigns.options.spec import NOTED, UNMATCHED
-from campaigns.phones.countries import PREFIX_DIGITS, by_country
-from campaigns.preview.days import days_of, number_limits
-from campaigns.preview.recipient import SCAN_TIMEOUT_S
-from campaigns.prices import Cost, PriceTable, cost_of, sum_of
-from campaigns.stored_recipients import require_kept
-from campaigns.template_shares import TemplateShare, shares_in, shares_json, template_text
-from engine.core.forecast import NumberShare, first_send, last_send, sending_s, shares
-from engine.core.quota import COUNTED_S, GATHER_S, QuotaScope
-from engine.errors import ConfigurationError
-from engine.sending.campaign_guards import stored_guards
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.campaign import find_campaign, require_planned
+from drumbeat.campaigns.options.spec import NOTED, UNMATCHED
+from drumbeat.campaigns.phones.countries import PREFIX_DIGITS, by_country
+from drumbeat.campaigns.preview.days import days_of, number_limits
+from drumbeat.campaigns.preview.recipient import SCAN_TIMEOUT_S
+from drumbeat.campaigns.prices import Cost, PriceTable, cost_of, sum_of
+from drumbeat.campaigns.stored_recipients import require_kept
+from drumbeat.campaigns.template_shares import TemplateShare, shares_in, shares_json, template_text
+from drumbeat.engine.core.forecast import NumberShare, first_send, last_send, sending_s, shares
+from drumbeat.engine.core.quota import COUNTED_S, GATHER_S, QuotaScope
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.sending.campaign_guards import stored_guards
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from campaigns.campaign import find_campaign, require_planned
-from campaigns.describe_database import describe_database
-from campaigns.phones.normaliser import Normaliser, read_phone
-from campaigns.results.person import find_recipients
-from campaigns.stored_recipients import require_kept
-from engine.core.campaign_template import CampaignTemplate, frozen_templates, value_order
-from engine.core.phone_aliases import phone_aliases
-from engine.core.rendering import RenderedMessage, render_message
-from engine.errors import ConfigurationError, UsageError
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.campaign import find_campaign, require_planned
+from drumbeat.campaigns.describe_database import describe_database
+from drumbeat.campaigns.phones.normaliser import Normaliser, read_phone
+from drumbeat.campaigns.results.person import find_recipients
+from drumbeat.campaigns.stored_recipients import require_kept
+from drumbeat.engine.core.campaign_template import CampaignTemplate, frozen_templates, value_order
+from drumbeat.engine.core.phone_aliases import phone_aliases
+from drumbeat.engine.core.rendering import RenderedMessage, render_message
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 SCAN_TIMEOUT_S = 300.0  # reads every recipient of the campaign: 1 µs each in memory, more from a disk
 

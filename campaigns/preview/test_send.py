@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from campaigns.changing.send_message import plan_message
-from campaigns.life.control import start
-from campaigns.options.spec import CampaignSpec
-from campaigns.phones.normaliser import read_phone
-from campaigns.preview.recipient import ChosenRecipient
-from engine.core.placeholder import MEDIA
-from engine.errors import UsageError
-from engine.process.disk_space import Disk
-from engine.sending.header_file_uploads import OpenUploads, no_uploads
-from engine.store.database import Pool, close, connect
-from engine.store.queries import queries
+from drumbeat.campaigns.changing.send_message import plan_message
+from drumbeat.campaigns.life.control import start
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.phones.normaliser import read_phone
+from drumbeat.campaigns.preview.recipient import ChosenRecipient
+from drumbeat.engine.core.placeholder import MEDIA
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.process.disk_space import Disk
+from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads
+from drumbeat.engine.store.database import Pool, close, connect
+from drumbeat.engine.store.queries import queries
 
 PHONES_MAX = 20  # a test is read by people; more phones are an audience
 

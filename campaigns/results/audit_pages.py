@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 PAGE_MAX = 100
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import asyncpg
 
-from campaigns.phones.countries import country_of
-from campaigns.prices import Cost, PriceTable, cost_of, sum_of
-from campaigns.template_shares import TemplateShare, shares_in
-from engine.core.durations import percentile_s
-from engine.core.error_codes import meaning_of
-from engine.core.pricing import pricing_of
-from engine.core.states import RecipientState
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.phones.countries import country_of
+from drumbeat.campaigns.prices import Cost, PriceTable, cost_of, sum_of
+from drumbeat.campaigns.template_shares import TemplateShare, shares_in
+from drumbeat.engine.core.durations import percentile_s
+from drumbeat.engine.core.error_codes import meaning_of
+from drumbeat.engine.core.pricing import pricing_of
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 GROUP_TIMEOUT_S = 300.0  # a hundred ranges: 30 µs for each recipient in memory, more from a disk
 PERCENTILES = (0.5, 0.9, 0.99)

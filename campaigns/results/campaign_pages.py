@@ -7,13 +7,19 @@ from typing import Protocol
 
 import asyncpg
 
-from campaigns.campaign import stored_code
-from campaigns.results.funnel import funnel
-from campaigns.results.status import BY_HAND, NOBODY_SENDS, number_progress, present_reason, read_stoppers
-from campaigns.results.why import Why, explain
-from engine.core.states import CampaignState, ReasonCode, RecipientState
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.campaign import stored_code
+from drumbeat.campaigns.results.funnel import funnel
+from drumbeat.campaigns.results.status import (
+    BY_HAND,
+    NOBODY_SENDS,
+    number_progress,
+    present_reason,
+    read_stoppers,
+)
+from drumbeat.campaigns.results.why import Why, explain
+from drumbeat.engine.core.states import CampaignState, ReasonCode, RecipientState
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
 
 PAGE_MAX = 100
 NEEDING_MAX = 50  # looked at for whether they need a person: more are not read anyway

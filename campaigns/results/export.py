@@ -8,16 +8,16 @@ from typing import Any
 
 import asyncpg
 
-from campaigns.options.param_texts import is_literal
-from campaigns.options.stored_variables import shown_variables, variables_of
-from campaigns.output.spreadsheet import EXPORT_COLUMNS, safe_cell, variable_column
-from campaigns.phones.phone_text import is_phone, phone_text
-from campaigns.stored_recipients import EVERYBODY, ExportFilter, export_records
-from campaigns.template_shares import TemplateShare, shares_in
-from engine.core.error_codes import meaning_of
-from engine.core.states import RecipientState
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.options.param_texts import is_literal
+from drumbeat.campaigns.options.stored_variables import shown_variables, variables_of
+from drumbeat.campaigns.output.spreadsheet import EXPORT_COLUMNS, safe_cell, variable_column
+from drumbeat.campaigns.phones.phone_text import is_phone, phone_text
+from drumbeat.campaigns.stored_recipients import EVERYBODY, ExportFilter, export_records
+from drumbeat.campaigns.template_shares import TemplateShare, shares_in
+from drumbeat.engine.core.error_codes import meaning_of
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
 
 COLUMNS = EXPORT_COLUMNS
 

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, Protocol
 
 import orjson
 
-from campaigns.results.export import COLUMNS, cell_text
-from engine.errors import ConfigurationError, UsageError
+from drumbeat.campaigns.results.export import COLUMNS, cell_text
+from drumbeat.engine.errors import ConfigurationError, UsageError
 
 SHEET_ROWS_MAX = 1_048_576  # of a worksheet, by its format; more recipients go to further sheets
 ROW_GROUP_ROWS = 50_000  # of Parquet: smaller groups are packed worse, larger ones take more memory

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from engine.core.states import RecipientState
+from drumbeat.engine.core.states import RecipientState
 
 # A message that was read was also delivered, and so on.
 _REACHED = (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVERED, RecipientState.READ)

@@ -1,11 +1,11 @@
 """Acts on all recipients of a campaign that match a filter."""
 
-from campaigns.actor import note_audit
-from campaigns.phones.suppression import SuppressionCounts, suppress_recipients
-from campaigns.progress import PlanProgress, ProgressCallback, no_progress
-from campaigns.results.export import matching_records
-from campaigns.stored_recipients import ExportFilter
-from engine.store.database import Pool
+from drumbeat.campaigns.actor import note_audit
+from drumbeat.campaigns.phones.suppression import SuppressionCounts, suppress_recipients
+from drumbeat.campaigns.progress import PlanProgress, ProgressCallback, no_progress
+from drumbeat.campaigns.results.export import matching_records
+from drumbeat.campaigns.stored_recipients import ExportFilter
+from drumbeat.engine.store.database import Pool
 
 
 async def suppress_matching(

@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 # As long as what counts as a gap in a number's events: reports usually come within seconds.
 MISSING_S = 300.0

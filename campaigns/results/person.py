@@ -11,17 +11,17 @@ from typing import Any
 
 import asyncpg
 
-from campaigns.phones.normaliser import Normaliser
-from campaigns.reject import REASONS
-from campaigns.results.export import failure_texts
-from campaigns.results.reply_text import reply_text
-from campaigns.template_shares import shares_in
-from engine.core.phone_aliases import phone_aliases
-from engine.core.pricing import pricing_of
-from engine.core.states import EvidenceRank
-from engine.errors import UsageError
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.campaigns.phones.normaliser import Normaliser
+from drumbeat.campaigns.reject import REASONS
+from drumbeat.campaigns.results.export import failure_texts
+from drumbeat.campaigns.results.reply_text import reply_text
+from drumbeat.campaigns.template_shares import shares_in
+from drumbeat.engine.core.phone_aliases import phone_aliases
+from drumbeat.engine.core.pricing import pricing_of
+from drumbeat.engine.core.states import EvidenceRank
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 LOOK_TIMEOUT_S = 300.0  # a look takes 6 to 9 ms for a million recipients in memory, more from a disk
 _OUTCOMES = {1: "accepted", 2: "refused", 3: "skipped"}

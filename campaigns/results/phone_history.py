@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from campaigns.phones.normaliser import read_phone
-from campaigns.results.person import PersonAttempt, PersonCampaign, read_person
-from engine.core.phone_aliases import phone_aliases
-from engine.core.states import RecipientState
-from engine.store.database import Pool
+from drumbeat.campaigns.phones.normaliser import read_phone
+from drumbeat.campaigns.results.person import PersonAttempt, PersonCampaign, read_person
+from drumbeat.engine.core.phone_aliases import phone_aliases
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.store.database import Pool
 
 CAMPAIGNS_MAX = 200  # the newest ones in which the phone is a recipient
 REPLIES_MAX = 100

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 SLOTS_MAX = 120  # of a chart: about one a pixel or two on a telephone
 SLOT_S_MIN = 10.0  # samples are no closer, so a shorter slot would show noise

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import asyncpg
 
-from engine.core.error_codes import meaning_of
-from engine.core.states import RecipientState
-from engine.errors import UsageError
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.engine.core.error_codes import meaning_of
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 PAGE_MAX = 200
 RANGES_MAX = 20  # ranges whose recipients one page looks at: a few milliseconds each

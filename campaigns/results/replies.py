@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import asyncpg
 
-from campaigns.phones.phone_text import FORGOTTEN, phone_text
-from campaigns.results.breakdown import GROUP_TIMEOUT_S, range_groups
-from campaigns.results.reply_text import reply_text
-from engine.core.phone_aliases import phone_aliases
-from engine.core.sanitise import sanitise
-from engine.errors import UsageError
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.phones.phone_text import FORGOTTEN, phone_text
+from drumbeat.campaigns.results.breakdown import GROUP_TIMEOUT_S, range_groups
+from drumbeat.campaigns.results.reply_text import reply_text
+from drumbeat.engine.core.phone_aliases import phone_aliases
+from drumbeat.engine.core.sanitise import sanitise
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 COLUMNS = ("phone", "sent_at", "type", "text", "quotes", "wamid", "phone_number_id")
 PAGE_MAX = 100

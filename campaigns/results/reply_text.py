@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from engine.core.sanitise import sanitise
+from drumbeat.engine.core.sanitise import sanitise
 
 TEXT_CHARACTERS_MAX = 500  # shown of one message; the database keeps all of it
 

@@ -4,12 +4,12 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from campaigns.results.status import CampaignStatus, campaign_status
-from campaigns.results.variants import VariantResult, results_json, variant_results, verdicts
-from engine.core.error_codes import meaning_of
-from engine.core.states import RecipientState
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.results.status import CampaignStatus, campaign_status
+from drumbeat.campaigns.results.variants import VariantResult, results_json, variant_results, verdicts
+from drumbeat.engine.core.error_codes import meaning_of
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 SCHEMA = 1
 REASONS_MAX = 500  # the most frequent reasons of a state; one more line sums up the others

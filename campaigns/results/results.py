@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from campaigns.prices import PriceTable
-from campaigns.results.breakdown import By, Line, breakdowns, percentiles_s
-from campaigns.results.campaign_pages import accepted_messages
-from campaigns.results.funnel import funnel
-from campaigns.results.rates import RateHistory, read_rates
-from campaigns.results.replies import campaign_reply_page
-from campaigns.results.report import NumberReport, number_reports
-from campaigns.results.spending import Spending, spending
-from campaigns.results.status import CampaignStatus, campaign_status
-from campaigns.results.variants import VariantResult, results_json, results_of, verdicts
-from engine.core.durations import STEP
-from engine.core.states import RecipientState
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.prices import PriceTable
+from drumbeat.campaigns.results.breakdown import By, Line, breakdowns, percentiles_s
+from drumbeat.campaigns.results.campaign_pages import accepted_messages
+from drumbeat.campaigns.results.funnel import funnel
+from drumbeat.campaigns.results.rates import RateHistory, read_rates
+from drumbeat.campaigns.results.replies import campaign_reply_page
+from drumbeat.campaigns.results.report import NumberReport, number_reports
+from drumbeat.campaigns.results.spending import Spending, spending
+from drumbeat.campaigns.results.status import CampaignStatus, campaign_status
+from drumbeat.campaigns.results.variants import VariantResult, results_json, results_of, verdicts
+from drumbeat.engine.core.durations import STEP
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 # What the tables of a time to delivery or to read count: messages that took at most so long.
 WITHIN_S = (1, 5, 10, 30, 60, 300, 3_600, 86_400)

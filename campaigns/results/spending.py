@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.prices import Cost, PriceTable, cost_of, sum_of
-from campaigns.results.breakdown import Line
-from engine.core.pricing import pricing_of
+from drumbeat.campaigns.prices import Cost, PriceTable, cost_of, sum_of
+from drumbeat.campaigns.results.breakdown import Line
+from drumbeat.engine.core.pricing import pricing_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,20 +8,20 @@ from datetime import datetime
 from itertools import repeat
 from typing import Any
 
-from campaigns.account.numbers import quota_fields
-from campaigns.campaign import stored_code
-from campaigns.results.number_progress import NumberProgress, WaitingGroup
-from campaigns.results.why import Person, Why, explain, reason_in_words, whys_json
-from campaigns.template_shares import TemplateShare, shares_in, shares_json
-from engine.core.max_failed import exceeds_max_failed
-from engine.core.order import Priority
-from engine.core.recipient_reasons import reason_code
-from engine.core.states import CampaignState, ReasonCode, RecipientState
-from engine.sending.number_sync import DEFAULT_LIMIT_PER_S
-from engine.store.canaries import StoredCanary, read_canary
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
-from engine.store.quota import read_number_standings
+from drumbeat.campaigns.account.numbers import quota_fields
+from drumbeat.campaigns.campaign import stored_code
+from drumbeat.campaigns.results.number_progress import NumberProgress, WaitingGroup
+from drumbeat.campaigns.results.why import Person, Why, explain, reason_in_words, whys_json
+from drumbeat.campaigns.template_shares import TemplateShare, shares_in, shares_json
+from drumbeat.engine.core.max_failed import exceeds_max_failed
+from drumbeat.engine.core.order import Priority
+from drumbeat.engine.core.recipient_reasons import reason_code
+from drumbeat.engine.core.states import CampaignState, ReasonCode, RecipientState
+from drumbeat.engine.sending.number_sync import DEFAULT_LIMIT_PER_S
+from drumbeat.engine.store.canaries import StoredCanary, read_canary
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.quota import read_number_standings
 
 SCHEMA = 1
 BY_HAND = frozenset({ReasonCode.PAUSED_BY_HAND, ReasonCode.CANCELLED_BY_HAND})

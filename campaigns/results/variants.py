@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.results.breakdown import By, Line, breakdown
-from campaigns.template_shares import TemplateShare
-from engine.core.states import RecipientState as State
-from engine.core.wilson import Interval, wilson_interval
-from engine.store.database import Pool
+from drumbeat.campaigns.results.breakdown import By, Line, breakdown
+from drumbeat.campaigns.template_shares import TemplateShare
+from drumbeat.engine.core.states import RecipientState as State
+from drumbeat.engine.core.wilson import Interval, wilson_interval
+from drumbeat.engine.store.database import Pool
 
 REPLIED = "replied"
 # Each measure, and the present states that count for it: who read a message also received it.

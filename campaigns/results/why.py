@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from campaigns.results.number_progress import NumberProgress, WaitingGroup
-from campaigns.texts import Texts, words_of
-from engine.core.sending_hours import wait_of
-from engine.core.states import WAITS, CampaignState, ReasonCode
+from drumbeat.campaigns.results.number_progress import NumberProgress, WaitingGroup
+from drumbeat.campaigns.texts import Texts, words_of
+from drumbeat.engine.core.sending_hours import wait_of
+from drumbeat.engine.core.states import WAITS, CampaignState, ReasonCode
 
 
 class Person(NamedTuple):
@@ -63,7 +63,7 @@ def _shown(name: str, value: object, texts: Texts) -> str:
 
 @cache
 def _english() -> Texts:
-    return Texts("en", words_of("campaigns.results.texts", "en"))
+    return Texts("en", words_of("drumbeat.campaigns.results.texts", "en"))
 
 
 def reason_in_words(whys: Sequence[Why], stored: str) -> str:

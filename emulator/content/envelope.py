@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from emulator.errors import Refused
-from emulator.wire.request_reply import parse_object
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.wire.request_reply import parse_object
 
 TAG_LIMIT_CHARACTERS = 512
 # The longest international number; the interface takes digits alone.

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from emulator.content.media import check_source
-from emulator.content.rules import MediaKinds, object_of, objects_of, optional_text, text_of
-from emulator.errors import Refused
+from drumbeat.emulator.content.media import check_source
+from drumbeat.emulator.content.rules import MediaKinds, object_of, objects_of, optional_text, text_of
+from drumbeat.emulator.errors import Refused
 
 BUTTON_LIMIT = 3
 ROW_LIMIT = 10

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from emulator.content.rules import MediaKinds, optional_text
-from emulator.errors import Refused
+from drumbeat.emulator.content.rules import MediaKinds, optional_text
+from drumbeat.emulator.errors import Refused
 
 LINK_LIMIT_CHARACTERS = 2048
 CAPTION_LIMIT_CHARACTERS = 1024

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from emulator.errors import Refused
+from drumbeat.emulator.errors import Refused
 
 
 class MediaKinds(Protocol):

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from emulator.content.rules import MediaKinds, object_of, objects_of, optional_text, text_of
-from emulator.errors import Refused
+from drumbeat.emulator.content.rules import MediaKinds, object_of, objects_of, optional_text, text_of
+from drumbeat.emulator.errors import Refused
 
 CONTACTS_LIMIT = 257
 TEXT_LIMIT_CHARACTERS = 1000

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from emulator.content.interactive import check_interactive
-from emulator.content.media import check_media
-from emulator.content.rules import MediaKinds
-from emulator.content.small import check_contacts, check_location, check_reaction
-from emulator.content.text import check_text
-from emulator.errors import Refused
+from drumbeat.emulator.content.interactive import check_interactive
+from drumbeat.emulator.content.media import check_media
+from drumbeat.emulator.content.rules import MediaKinds
+from drumbeat.emulator.content.small import check_contacts, check_location, check_reaction
+from drumbeat.emulator.content.text import check_text
+from drumbeat.emulator.errors import Refused
 
 Check = Callable[[dict[str, Any], MediaKinds], None]
 

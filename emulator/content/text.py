@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from emulator.content.rules import MediaKinds, text_of
-from emulator.errors import Refused
+from drumbeat.emulator.content.rules import MediaKinds, text_of
+from drumbeat.emulator.errors import Refused
 
 BODY_LIMIT_CHARACTERS = 4096
 

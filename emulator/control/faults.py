@@ -3,12 +3,12 @@
 from collections.abc import Container, Iterable
 from dataclasses import replace
 
-from emulator.config import ConfigError, FaultConfig, fault_config
-from emulator.errors import Refused
-from emulator.faults.table import Faults
-from emulator.messaging_service import MessagingService
-from emulator.scenario import read_scenario
-from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
+from drumbeat.emulator.config import ConfigError, FaultConfig, fault_config
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.faults.table import Faults
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.scenario import read_scenario
+from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 
 class FaultControl:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from emulator.errors import Refused
+from drumbeat.emulator.errors import Refused
 
 Value = TypeVar("Value")
 

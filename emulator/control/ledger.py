@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import orjson
 
-from emulator.clock import SECOND_NS
-from emulator.control.fields import whole_number
-from emulator.messaging_service import MessagingService
-from emulator.wire.request_reply import Reply, Request, StreamReply, json_reply
+from drumbeat.emulator.clock import SECOND_NS
+from drumbeat.emulator.control.fields import whole_number
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.wire.request_reply import Reply, Request, StreamReply, json_reply
 
 DEFAULT_LIMIT = 1_000
 LARGEST_LIMIT = 10_000

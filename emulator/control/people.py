@@ -4,14 +4,14 @@ import base64
 import binascii
 from typing import Any
 
-from emulator.content.rules import check_depth
-from emulator.content.table import INCOMING_TYPES, MEDIA_TYPES
-from emulator.control.fields import check_members, digits, field, optional
-from emulator.errors import Refused
-from emulator.identity import Number
-from emulator.messaging_service import MessagingService
-from emulator.schedule import READ, Status
-from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
+from drumbeat.emulator.content.rules import check_depth
+from drumbeat.emulator.content.table import INCOMING_TYPES, MEDIA_TYPES
+from drumbeat.emulator.control.fields import check_members, digits, field, optional
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.identity import Number
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.schedule import READ, Status
+from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 # Members of the body that are no part of the message itself.
 _ROUTING = ("phone_number_id", "from", "name", "text", "file")

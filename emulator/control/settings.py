@@ -4,16 +4,16 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from emulator.account import Account
-from emulator.config import NumberConfig, check_callback
-from emulator.control.fields import check_members, field, optional
-from emulator.errors import Refused
-from emulator.events.subscriptions import APP_LIMIT, App
-from emulator.identity import IDENTITY, MANAGEMENT, MESSAGING, QUALITY_RATINGS, Number, Token
-from emulator.messaging_service import MessagingService
-from emulator.templates.template import STATUSES
-from emulator.tiers import LOWEST, limit_of
-from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
+from drumbeat.emulator.account import Account
+from drumbeat.emulator.config import NumberConfig, check_callback
+from drumbeat.emulator.control.fields import check_members, field, optional
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.events.subscriptions import APP_LIMIT, App
+from drumbeat.emulator.identity import IDENTITY, MANAGEMENT, MESSAGING, QUALITY_RATINGS, Number, Token
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.templates.template import STATUSES
+from drumbeat.emulator.tiers import LOWEST, limit_of
+from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 TEST_RECIPIENTS_LIMIT = 5
 CLOCK_STEP_LIMIT_S = 10 * 366 * 86_400

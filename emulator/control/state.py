@@ -7,14 +7,14 @@ from typing import Any
 
 import orjson
 
-from emulator.document.build import build_document
-from emulator.errors import Refused
-from emulator.messaging_service import MessagingService
-from emulator.overview import overview
-from emulator.snapshot import dump, restore
-from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
+from drumbeat.emulator.document.build import build_document
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.overview import overview
+from drumbeat.emulator.snapshot import dump, restore
+from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
-_PAGE = files("emulator") / "page"
+_PAGE = files("drumbeat.emulator") / "page"
 _PAGE_TYPES = {"index.html": "text/html; charset=UTF-8", "page.js": "text/javascript", "page.css": "text/css"}
 
 

@@ -3,9 +3,9 @@
 import re
 from typing import Any
 
-from emulator.config import EmulatorConfig
-from emulator.document.operations import Operation, control, document_operation, interface
-from emulator.document.schemas import schemas
+from drumbeat.emulator.config import EmulatorConfig
+from drumbeat.emulator.document.operations import Operation, control, document_operation, interface
+from drumbeat.emulator.document.schemas import schemas
 
 
 def operations(config: EmulatorConfig) -> dict[tuple[str, str], Operation]:

@@ -1,11 +1,11 @@
 """What the commands of the control plane take. A test checks each against the running emulator."""
 
-from emulator.content.table import INCOMING_TYPES
-from emulator.document.schemas import FLAG, NUMBER, TEXT, WHOLE, Schema, array, record
-from emulator.faults.table import COMMON_OPTIONS, EXCHANGE_KINDS, STATUS_KINDS
-from emulator.identity import QUALITY_RATINGS
-from emulator.templates.template import STATUSES
-from emulator.tiers import PATTERN
+from drumbeat.emulator.content.table import INCOMING_TYPES
+from drumbeat.emulator.document.schemas import FLAG, NUMBER, TEXT, WHOLE, Schema, array, record
+from drumbeat.emulator.faults.table import COMMON_OPTIONS, EXCHANGE_KINDS, STATUS_KINDS
+from drumbeat.emulator.identity import QUALITY_RATINGS
+from drumbeat.emulator.templates.template import STATUSES
+from drumbeat.emulator.tiers import PATTERN
 
 ACCOUNT = record({"id": TEXT}, {"verified": FLAG, "locked": WHOLE, "event": TEXT})
 BUSINESS_NUMBER = record(

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from emulator.document.commands import (
+from drumbeat.emulator.document.commands import (
     ACCOUNT,
     BUSINESS_NUMBER,
     INCOMING,
@@ -11,7 +11,7 @@ from emulator.document.commands import (
     TOKEN,
     faults_body,
 )
-from emulator.document.schemas import (
+from drumbeat.emulator.document.schemas import (
     FLAG,
     NUMBER,
     OBJECT,
@@ -24,7 +24,7 @@ from emulator.document.schemas import (
     record,
     reference,
 )
-from emulator.identity import IDENTITY
+from drumbeat.emulator.identity import IDENTITY
 
 PAGE_QUERY: dict[str, Schema] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": 1000},

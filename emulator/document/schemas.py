@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from emulator.content.table import CHECKS, MEDIA_TYPES
-from emulator.templates.template import CATEGORIES, STATUSES
-from emulator.tiers import PATTERN
+from drumbeat.emulator.content.table import CHECKS, MEDIA_TYPES
+from drumbeat.emulator.templates.template import CATEGORIES, STATUSES
+from drumbeat.emulator.tiers import PATTERN
 
 Schema = dict[str, Any]
 

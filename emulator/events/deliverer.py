@@ -6,11 +6,11 @@ from typing import Protocol
 import aiohttp
 import structlog
 
-from emulator.clock import Clock
-from emulator.events.envelope import signature
-from emulator.events.events import Events
-from emulator.events.packer import Packer
-from emulator.events.subscriber import CONCURRENCY, Batch, Subscriber
+from drumbeat.emulator.clock import Clock
+from drumbeat.emulator.events.envelope import signature
+from drumbeat.emulator.events.events import Events
+from drumbeat.emulator.events.packer import Packer
+from drumbeat.emulator.events.subscriber import CONCURRENCY, Batch, Subscriber
 
 log = structlog.get_logger("emulator")
 

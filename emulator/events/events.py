@@ -4,15 +4,15 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.account import Account
-from emulator.clock import Clock
-from emulator.events.envelope import MESSAGES, Update
-from emulator.events.subscriber import Subscriber
-from emulator.faults.table import Faults
-from emulator.identity import Number
-from emulator.ledger.kinds import MessageKind
-from emulator.ledger.ledger import Ledger
-from emulator.schedule import DELIVERED, FAILED, READ, SENT, Status, StatusSchedule
+from drumbeat.emulator.account import Account
+from drumbeat.emulator.clock import Clock
+from drumbeat.emulator.events.envelope import MESSAGES, Update
+from drumbeat.emulator.events.subscriber import Subscriber
+from drumbeat.emulator.faults.table import Faults
+from drumbeat.emulator.identity import Number
+from drumbeat.emulator.ledger.kinds import MessageKind
+from drumbeat.emulator.ledger.ledger import Ledger
+from drumbeat.emulator.schedule import DELIVERED, FAILED, READ, SENT, Status, StatusSchedule
 
 # Statuses moved at once, so that a jump of the clock does not stall the sends.
 PUMP_LIMIT = 5_000

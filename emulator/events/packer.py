@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from emulator.account import Account
-from emulator.clock import Clock
-from emulator.config import EmulatorConfig
-from emulator.errors import KINDS
-from emulator.events.envelope import MESSAGES, Update, envelope
-from emulator.events.subscriber import Batch, Subscriber
-from emulator.identity import Number
-from emulator.ledger.kinds import MessageKind
-from emulator.ledger.ledger import Ledger
-from emulator.people import People
-from emulator.schedule import STATUS_WORDS, Status
+from drumbeat.emulator.account import Account
+from drumbeat.emulator.clock import Clock
+from drumbeat.emulator.config import EmulatorConfig
+from drumbeat.emulator.errors import KINDS
+from drumbeat.emulator.events.envelope import MESSAGES, Update, envelope
+from drumbeat.emulator.events.subscriber import Batch, Subscriber
+from drumbeat.emulator.identity import Number
+from drumbeat.emulator.ledger.kinds import MessageKind
+from drumbeat.emulator.ledger.ledger import Ledger
+from drumbeat.emulator.people import People
+from drumbeat.emulator.schedule import STATUS_WORDS, Status
 
 DETAILS = {
     131026: "the recipient is not on the network or has blocked the business",

@@ -5,9 +5,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from emulator.clock import SECOND_NS
-from emulator.events.envelope import Update
-from emulator.schedule import Status
+from drumbeat.emulator.clock import SECOND_NS
+from drumbeat.emulator.events.envelope import Update
+from drumbeat.emulator.schedule import Status
 
 # POSTs that one subscriber is sent at the same time.
 CONCURRENCY = 8

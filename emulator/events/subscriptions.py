@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from emulator.account import Account
-from emulator.config import EmulatorConfig
-from emulator.events.events import Events
-from emulator.events.subscriber import ALL_FIELDS, Subscriber
-from emulator.schedule import StatusSchedule
+from drumbeat.emulator.account import Account
+from drumbeat.emulator.config import EmulatorConfig
+from drumbeat.emulator.events.events import Events
+from drumbeat.emulator.events.subscriber import ALL_FIELDS, Subscriber
+from drumbeat.emulator.schedule import StatusSchedule
 
 APP_LIMIT = 1_000
 

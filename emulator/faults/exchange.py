@@ -12,11 +12,11 @@ from typing import Protocol
 
 import orjson
 
-from emulator.errors import KINDS, Refused
-from emulator.faults.options import Options, flag_of, number_of, one_of, whole_of
-from emulator.identity import QUALITY_RATINGS
-from emulator.wire.request_reply import JSON_TYPE, Reply, json_reply, render
-from http_server.replies import Ending
+from drumbeat.emulator.errors import KINDS, Refused
+from drumbeat.emulator.faults.options import Options, flag_of, number_of, one_of, whole_of
+from drumbeat.emulator.identity import QUALITY_RATINGS
+from drumbeat.emulator.wire.request_reply import JSON_TYPE, Reply, json_reply, render
+from drumbeat.http_server.replies import Ending
 
 
 class ExchangeStage(Enum):

@@ -4,9 +4,9 @@ import random
 from collections.abc import Callable
 from typing import TypeAlias
 
-from emulator.clock import SECOND_NS
-from emulator.faults.options import Options, number_of
-from emulator.schedule import Status, StatusSchedule
+from drumbeat.emulator.clock import SECOND_NS
+from drumbeat.emulator.faults.options import Options, number_of
+from drumbeat.emulator.schedule import Status, StatusSchedule
 
 # What is sent instead of the status at an index of the batch that is due. The random stream is the fault's
 # own; the schedule takes what is to happen later.

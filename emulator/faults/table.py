@@ -4,14 +4,14 @@ import random
 from collections.abc import Callable, Container, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from emulator.clock import SECOND_NS, Clock
-from emulator.config import ConfigError, FaultConfig
-from emulator.faults import exchange as on_exchange
-from emulator.faults import status as on_status
-from emulator.faults.exchange import Exchange, ExchangeEffect, ExchangeStage
-from emulator.faults.options import Options, number_of
-from emulator.faults.status import StatusEffect
-from emulator.schedule import Status, StatusSchedule
+from drumbeat.emulator.clock import SECOND_NS, Clock
+from drumbeat.emulator.config import ConfigError, FaultConfig
+from drumbeat.emulator.faults import exchange as on_exchange
+from drumbeat.emulator.faults import status as on_status
+from drumbeat.emulator.faults.exchange import Exchange, ExchangeEffect, ExchangeStage
+from drumbeat.emulator.faults.options import Options, number_of
+from drumbeat.emulator.faults.status import StatusEffect
+from drumbeat.emulator.schedule import Status, StatusSchedule
 
 FAULTS_LIMIT = 1_000
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from emulator.ledger.kinds import Kinds, MessageKind
-from emulator.ledger.message_ids import MessageIds
-from emulator.ledger.segments import LEDGER_LIMIT_MESSAGES, Segments
+from drumbeat.emulator.ledger.kinds import Kinds, MessageKind
+from drumbeat.emulator.ledger.message_ids import MessageIds
+from drumbeat.emulator.ledger.segments import LEDGER_LIMIT_MESSAGES, Segments
 
 
 class Sent(NamedTuple):

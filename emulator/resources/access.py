@@ -2,11 +2,11 @@
 
 import orjson
 
-from emulator.account import Account, CallBudget
-from emulator.errors import Refused
-from emulator.identity import MANAGEMENT, MESSAGING, Number, Token
-from emulator.messaging_service import MessagingService
-from emulator.wire.request_reply import Request
+from drumbeat.emulator.account import Account, CallBudget
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.identity import MANAGEMENT, MESSAGING, Number, Token
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.wire.request_reply import Request
 
 
 def token_of(service: MessagingService, request: Request, permission: str) -> Token:

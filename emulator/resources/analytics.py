@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from emulator.account import Account
-from emulator.clock import SECOND_NS
-from emulator.errors import Refused
-from emulator.events.events import HALF_HOUR_S
-from emulator.messaging_service import MessagingService
+from drumbeat.emulator.account import Account
+from drumbeat.emulator.clock import SECOND_NS
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.events.events import HALF_HOUR_S
+from drumbeat.emulator.messaging_service import MessagingService
 
 _CALL = re.compile(r"(?<![\w.])(\w+)((?:\.\w+\([^)]*\))*)")
 _ARGUMENT = re.compile(r"\.(\w+)\(([^)]*)\)")

@@ -1,12 +1,12 @@
 """Media: upload, look up, download, delete."""
 
-from emulator.errors import Refused
-from emulator.identity import MESSAGING
-from emulator.media import MediaItem
-from emulator.messaging_service import MessagingService
-from emulator.resources.access import number_of
-from emulator.wire.form import read_form
-from emulator.wire.request_reply import Reply, Request, json_reply
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.identity import MESSAGING
+from drumbeat.emulator.media import MediaItem
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.resources.access import number_of
+from drumbeat.emulator.wire.form import read_form
+from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply
 
 
 class MediaEndpoints:

@@ -3,13 +3,13 @@
 import re
 from typing import Any
 
-from emulator.content.envelope import parse_message
-from emulator.errors import Refused
-from emulator.identity import Number
-from emulator.messaging_service import MessagingService
-from emulator.resources.access import account_of, managed_number_of, number_of
-from emulator.resources.paging import page, select
-from emulator.wire.request_reply import Reply, Request, json_reply
+from drumbeat.emulator.content.envelope import parse_message
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.identity import Number
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.resources.access import account_of, managed_number_of, number_of
+from drumbeat.emulator.resources.paging import page, select
+from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply
 
 _PIN = re.compile(r"[0-9]{6}", re.ASCII)
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+")

@@ -1,14 +1,14 @@
 """`GET` and `DELETE /{id}`: the id is an account, a number, a template or a file."""
 
-from emulator.errors import Refused
-from emulator.identity import MANAGEMENT
-from emulator.messaging_service import MessagingService
-from emulator.resources.access import account_of, managed_number_of, spend_call, token_of
-from emulator.resources.analytics import Analytics
-from emulator.resources.media import MediaEndpoints
-from emulator.resources.numbers import number_record
-from emulator.resources.paging import select
-from emulator.wire.request_reply import Reply, Request, json_reply
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.identity import MANAGEMENT
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.resources.access import account_of, managed_number_of, spend_call, token_of
+from drumbeat.emulator.resources.analytics import Analytics
+from drumbeat.emulator.resources.media import MediaEndpoints
+from drumbeat.emulator.resources.numbers import number_record
+from drumbeat.emulator.resources.paging import select
+from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply
 
 
 class ObjectEndpoints:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from emulator.errors import Refused
-from emulator.wire.request_reply import Reply, Request, json_reply
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply
 
 DEFAULT_LIMIT = 25
 LARGEST_LIMIT = 1_000

@@ -5,14 +5,14 @@ from typing import Any
 
 import aiohttp
 
-from emulator.account import Account
-from emulator.errors import Refused
-from emulator.events.subscriber import ALL_FIELDS
-from emulator.events.subscriptions import App
-from emulator.identity import MANAGEMENT
-from emulator.messaging_service import MessagingService
-from emulator.resources.access import account_of, token_of
-from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
+from drumbeat.emulator.account import Account
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.events.subscriber import ALL_FIELDS
+from drumbeat.emulator.events.subscriptions import App
+from drumbeat.emulator.identity import MANAGEMENT
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.resources.access import account_of, token_of
+from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 VERIFY_TIMEOUT_S = 10.0
 # Longer than any challenge.

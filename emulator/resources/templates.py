@@ -2,13 +2,13 @@
 
 import orjson
 
-from emulator.errors import Refused
-from emulator.messaging_service import MessagingService
-from emulator.resources.access import account_of
-from emulator.resources.paging import page
-from emulator.templates.book import TEMPLATE_LIMIT
-from emulator.templates.read import read_template
-from emulator.wire.request_reply import Reply, Request, json_reply, parse_object
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.resources.access import account_of
+from drumbeat.emulator.resources.paging import page
+from drumbeat.emulator.templates.book import TEMPLATE_LIMIT
+from drumbeat.emulator.templates.read import read_template
+from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 
 class TemplateEndpoints:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from emulator.errors import Refused
-from emulator.templates.template import Template
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.templates.template import Template
 
 # The error for a send, by the status of the template (open point: 132015, 132016).
 _REFUSALS = {

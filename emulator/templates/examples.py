@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.templates.template import MEDIA_FORMATS, Component, Template, placeholders
+from drumbeat.emulator.templates.template import MEDIA_FORMATS, Component, Template, placeholders
 
 
 def lacking_example(template: Template) -> bool:

@@ -4,11 +4,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from emulator.content.media import check_source
-from emulator.content.rules import MediaKinds
-from emulator.content.small import check_location
-from emulator.errors import Refused
-from emulator.templates.template import Needs, Template
+from drumbeat.emulator.content.media import check_source
+from drumbeat.emulator.content.rules import MediaKinds
+from drumbeat.emulator.content.small import check_location
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.templates.template import Needs, Template
 
 # A parameter has no new lines, no tabs and at most four spaces in a row.
 _FORBIDDEN = re.compile(r"[\n\t]| {5}")

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from emulator.content.rules import check_depth
-from emulator.errors import Refused
-from emulator.templates.template import CATEGORIES, HEADER_FORMATS, Template
+from drumbeat.emulator.content.rules import check_depth
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.templates.template import CATEGORIES, HEADER_FORMATS, Template
 
 _NAME = re.compile(r"[a-z0-9_]{1,512}")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(_[A-Z]{2,3})?")

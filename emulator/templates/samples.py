@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from emulator.templates.template import Template
+from drumbeat.emulator.templates.template import Template
 
 _URL = "https://lantern.example"
 _PICTURE = {"type": "HEADER", "format": "IMAGE", "example": {"header_handle": [f"{_URL}/plant.jpg"]}}

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from http_server.body_quota import BodyQuota
-from http_server.connection import Application, HttpConnection
-from http_server.limits import Limits
-from http_server.parser import RawRequest
-from http_server.replies import Ending
+from drumbeat.http_server.body_quota import BodyQuota
+from drumbeat.http_server.connection import Application, HttpConnection
+from drumbeat.http_server.limits import Limits
+from drumbeat.http_server.parser import RawRequest
+from drumbeat.http_server.replies import Ending
 
 # A client uses some dozens of heads. At the limit all of them are forgotten.
 KNOWN_HEADS_LIMIT = 4096

@@ -4,7 +4,7 @@ from email.message import Message
 from email.parser import BytesHeaderParser
 from typing import NamedTuple
 
-from emulator.errors import Refused
+from drumbeat.emulator.errors import Refused
 
 PARTS_LIMIT = 20
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, unquote
 
 import orjson
 
-from emulator.errors import Refused
+from drumbeat.emulator.errors import Refused
 
 JSON_TYPE = "application/json; charset=UTF-8"
 

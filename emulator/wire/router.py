@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from emulator.wire.request_reply import Reply, Request, StreamReply
+from drumbeat.emulator.wire.request_reply import Reply, Request, StreamReply
 
 Handler: TypeAlias = Callable[[Request], Reply | StreamReply | Awaitable[Reply]]
 

@@ -1,6 +1,6 @@
 """The client of the service. `Service` is usable by itself; the sending flow uses `Transport`.
 
-    from engine.api import Service, Text
+    from drumbeat.engine.api import Service, Text
 
     async with Service("https://service.example", token) as service:
         sent = await service.messages.send("106540352242922", "14155550101", Text("Hello"))
@@ -13,23 +13,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from engine.api.call_budget import LocalCallBudget as LocalCallBudget
-    from engine.api.endpoints.analytics import Granularity as Granularity
-    from engine.api.endpoints.numbers import Profile as Profile
-    from engine.api.endpoints.templates import NewTemplate as NewTemplate
-    from engine.api.service import Service as Service
-    from engine.api.service_error import ServiceError as ServiceError
-    from engine.core.message_types import *  # noqa: F403
+    from drumbeat.engine.api.call_budget import LocalCallBudget as LocalCallBudget
+    from drumbeat.engine.api.endpoints.analytics import Granularity as Granularity
+    from drumbeat.engine.api.endpoints.numbers import Profile as Profile
+    from drumbeat.engine.api.endpoints.templates import NewTemplate as NewTemplate
+    from drumbeat.engine.api.service import Service as Service
+    from drumbeat.engine.api.service_error import ServiceError as ServiceError
+    from drumbeat.engine.core.message_types import *  # noqa: F403
 
 _MODULES = {
-    "LocalCallBudget": "engine.api.call_budget",
-    "Granularity": "engine.api.endpoints.analytics",
-    "NewTemplate": "engine.api.endpoints.templates",
-    "Profile": "engine.api.endpoints.numbers",
-    "Service": "engine.api.service",
-    "ServiceError": "engine.api.service_error",
+    "LocalCallBudget": "drumbeat.engine.api.call_budget",
+    "Granularity": "drumbeat.engine.api.endpoints.analytics",
+    "NewTemplate": "drumbeat.engine.api.endpoints.templates",
+    "Profile": "drumbeat.engine.api.endpoints.numbers",
+    "Service": "drumbeat.engine.api.service",
+    "ServiceError": "drumbeat.engine.api.service_error",
 }
-_MESSAGE_TYPES = "engine.core.message_types"
+_MESSAGE_TYPES = "drumbeat.engine.core.message_types"
 
 
 def __getattr__(name: str) -> Any:

@@ -11,12 +11,12 @@ from urllib.parse import quote
 import aiohttp
 import orjson
 
-from engine.api.call_budget import CALLS_PER_HOUR, CallBudget
-from engine.api.proxy import proxy_of
-from engine.api.service_error import ServiceError, minutes, refusal
-from engine.api.transport import CONNECT_S_MAX
-from engine.errors import ConfigurationError, TryLater, Unreachable
-from engine.system_error import system_error_text
+from drumbeat.engine.api.call_budget import CALLS_PER_HOUR, CallBudget
+from drumbeat.engine.api.proxy import proxy_of
+from drumbeat.engine.api.service_error import ServiceError, minutes, refusal
+from drumbeat.engine.api.transport import CONNECT_S_MAX
+from drumbeat.engine.errors import ConfigurationError, TryLater, Unreachable
+from drumbeat.engine.system_error import system_error_text
 
 ANSWER_BYTES_MAX = 8 * 1024 * 1024
 TRANSFER_S_MAX = 1800.0  # 100 MB, the largest file, at half a megabit a second

@@ -6,9 +6,9 @@ import os
 import socket
 from contextlib import ExitStack
 
-from engine.core.classify import not_connected
-from engine.core.outcome import NotSent
-from engine.system_error import system_error_text
+from drumbeat.engine.core.classify import not_connected
+from drumbeat.engine.core.outcome import NotSent
+from drumbeat.engine.system_error import system_error_text
 
 REASON_CHARACTERS_MAX = 200
 RESOLUTION_DESCRIPTORS = 2  # a name lookup holds a file or a socket, and one more descriptor

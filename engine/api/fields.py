@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from engine.core.sanitise import sanitise
+from drumbeat.engine.core.sanitise import sanitise
 
 
 def text_of(entry: Mapping[str, Any], name: str) -> str:

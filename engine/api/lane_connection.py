@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from aiohttp.client_proto import ResponseHandler
 
-from engine.api.connection_errors import REASON_CHARACTERS_MAX, error_reason
-from engine.api.parsing import ends_reply, is_between_replies
-from engine.api.reply import BODY_BYTES_MAX, outcome_of
-from engine.api.transport import Answered, PermitGate
-from engine.core.outcome import NotSent, Outcome, Unknown
+from drumbeat.engine.api.connection_errors import REASON_CHARACTERS_MAX, error_reason
+from drumbeat.engine.api.parsing import ends_reply, is_between_replies
+from drumbeat.engine.api.reply import BODY_BYTES_MAX, outcome_of
+from drumbeat.engine.api.transport import Answered, PermitGate
+from drumbeat.engine.core.outcome import NotSent, Outcome, Unknown
 
 if TYPE_CHECKING:
     from aiohttp.connector import Connection

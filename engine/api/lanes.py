@@ -14,10 +14,10 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.client_reqrep import ClientRequest
 from yarl import URL
 
-from engine.api.connection_errors import cancelled_by_pool, connect_failure
-from engine.api.lane_connection import Lane
-from engine.api.proxy import proxy_of
-from engine.api.transport import (
+from drumbeat.engine.api.connection_errors import cancelled_by_pool, connect_failure
+from drumbeat.engine.api.lane_connection import Lane
+from drumbeat.engine.api.proxy import proxy_of
+from drumbeat.engine.api.transport import (
     CONNECT_S_MAX,
     CONNECTIONS,
     DNS_CACHE_S,
@@ -26,8 +26,8 @@ from engine.api.transport import (
     TOTAL_S_MAX,
     PermitGate,
 )
-from engine.core.interface import API_VERSION
-from engine.core.outcome import Outcome
+from drumbeat.engine.core.interface import API_VERSION
+from drumbeat.engine.core.outcome import Outcome
 
 # One timer checks the time-outs of all lanes. Its period is this share of the shortest time-out.
 SWEEP_SHARE = 0.2

@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from engine.api.caller import Caller
-from engine.api.service_error import ServiceError
+from drumbeat.engine.api.caller import Caller
+from drumbeat.engine.api.service_error import ServiceError
 
 PAGE_SIZE = 100
 PAGES_MAX = 100  # 10,000 entries; an account may hold 6,000 templates. Also ends a cycle of cursors

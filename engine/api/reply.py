@@ -12,10 +12,10 @@ from typing import Any
 
 import orjson
 
-from engine.core.classify import classify
-from engine.core.integer import integer
-from engine.core.outcome import Accepted, Outcome
-from engine.core.sanitise import sanitise
+from drumbeat.engine.core.classify import classify
+from drumbeat.engine.core.integer import integer
+from drumbeat.engine.core.outcome import Accepted, Outcome
+from drumbeat.engine.core.sanitise import sanitise
 
 BODY_BYTES_MAX = 64 * 1024  # a reply to one send is under 1 KiB
 DETAIL_CHARACTERS_MAX = 500  # enough for every documented detail; stored once per failure

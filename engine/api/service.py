@@ -7,16 +7,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Self
 
-from engine.api.call_budget import CallBudget, LocalCallBudget
-from engine.api.caller import Caller
-from engine.api.endpoints.analytics import Analytics
-from engine.api.endpoints.media import Media
-from engine.api.endpoints.messages import Messages
-from engine.api.endpoints.numbers import Numbers, Profiles
-from engine.api.endpoints.subscriptions import Subscriptions
-from engine.api.endpoints.templates import Templates
-from engine.core.interface import API_VERSION, PRODUCT
-from engine.process.settings import ServiceSettings
+from drumbeat.engine.api.call_budget import CallBudget, LocalCallBudget
+from drumbeat.engine.api.caller import Caller
+from drumbeat.engine.api.endpoints.analytics import Analytics
+from drumbeat.engine.api.endpoints.media import Media
+from drumbeat.engine.api.endpoints.messages import Messages
+from drumbeat.engine.api.endpoints.numbers import Numbers, Profiles
+from drumbeat.engine.api.endpoints.subscriptions import Subscriptions
+from drumbeat.engine.api.endpoints.templates import Templates
+from drumbeat.engine.core.interface import API_VERSION, PRODUCT
+from drumbeat.engine.process.settings import ServiceSettings
 
 CALL_S_MAX = 30.0
 

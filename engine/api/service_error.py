@@ -8,12 +8,12 @@ from typing import Any
 
 import orjson
 
-from engine.api.reply import ParsedReply, parse_reply
-from engine.core.classify import classify
-from engine.core.error_codes import meaning_of, remedy_of
-from engine.core.integer import integer
-from engine.core.outcome import Rejected, Scope, Throttled, Transient
-from engine.errors import AuthenticationError, ConfigurationError, DrumbeatError, TryLater
+from drumbeat.engine.api.reply import ParsedReply, parse_reply
+from drumbeat.engine.core.classify import classify
+from drumbeat.engine.core.error_codes import meaning_of, remedy_of
+from drumbeat.engine.core.integer import integer
+from drumbeat.engine.core.outcome import Rejected, Scope, Throttled, Transient
+from drumbeat.engine.errors import AuthenticationError, ConfigurationError, DrumbeatError, TryLater
 
 WRONG_PARAMETER = 100  # in a read, only the id of the object can be wrong
 NO_SUCH_OBJECT = (WRONG_PARAMETER, 33)  # 33: the object does not exist, or the token may not see it

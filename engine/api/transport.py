@@ -7,7 +7,7 @@ the handshake, and the pace is judged by the times of writing.
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from engine.core.outcome import Outcome
+from drumbeat.engine.core.outcome import Outcome
 
 # Shorter than a server keeps an idle connection open: nothing may be written while the server closes it.
 KEEPALIVE_S = 15.0

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Self, TypeAlias
 
-from engine.core.free_form import compile_message
-from engine.core.message import MEDIA_FORMATS, CompiledTemplate, Media, compile_template
-from engine.core.placeholder import Placeholder
-from engine.core.template_buttons import fillable_buttons
+from drumbeat.engine.core.free_form import compile_message
+from drumbeat.engine.core.message import MEDIA_FORMATS, CompiledTemplate, Media, compile_template
+from drumbeat.engine.core.placeholder import Placeholder
+from drumbeat.engine.core.template_buttons import fillable_buttons
 
 # Makes the body of a message from the phone, the values and the tag; see `CompiledTemplate.payload`.
 MakePayload: TypeAlias = Callable[[int | str, Sequence[str], str | None], bytes]

@@ -7,7 +7,7 @@ that is down looks like that.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.core.max_failed import exceeds_max_failed
+from drumbeat.engine.core.max_failed import exceeds_max_failed
 
 # Of those who were sent to, when the wait is over. The others may have their phone switched off.
 REPORTED_SHARE_MIN = 0.5

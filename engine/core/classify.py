@@ -7,8 +7,8 @@ and a 5xx without a known code, because the service may have failed after it acc
 
 from errno import EMFILE, ENFILE
 
-from engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, UNLISTED, ErrorCode, stops_nothing
-from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Throttled, Transient, Unknown
+from drumbeat.engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, UNLISTED, ErrorCode, stops_nothing
+from drumbeat.engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Throttled, Transient, Unknown
 
 _EXHAUSTED = (EMFILE, ENFILE)
 

@@ -7,8 +7,8 @@ report, the export and the management client all read this table.
 from dataclasses import dataclass
 from functools import partial
 
-from engine.core.outcome import Rejected, Scope, Throttled, Transient
-from engine.core.states import ReasonCode
+from drumbeat.engine.core.outcome import Rejected, Scope, Throttled, Transient
+from drumbeat.engine.core.states import ReasonCode
 
 # The service releases a number flagged for spam after about a day, and names no time.
 SPAM_SUSPENSION_S = 24 * 3600.0

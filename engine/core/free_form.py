@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from engine.core.message import CompiledTemplate
+from drumbeat.engine.core.message import CompiledTemplate
 
 
 def compile_message(message: Mapping[str, Any], product: str) -> CompiledTemplate:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 
-from engine.core.recipient_reasons import WORDS, RecipientReason
+from drumbeat.engine.core.recipient_reasons import WORDS, RecipientReason
 
 _TEXT = re.compile(r"([1-9]\d{0,3})/([1-9]\d{0,3})([hd])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1)}

@@ -12,9 +12,9 @@ from datetime import datetime
 from itertools import islice
 from zoneinfo import ZoneInfo
 
-from engine.core.recipient_reasons import WORDS, RecipientReason
-from engine.core.sending_hours import HORIZON, SendingHours, wait_in_words
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.recipient_reasons import WORDS, RecipientReason
+from drumbeat.engine.core.sending_hours import HORIZON, SendingHours, wait_in_words
+from drumbeat.engine.core.units import SECOND_NS
 
 PAIR_EVERY_S = 6.0  # open point: one message per 6 s for one number and one recipient
 PAIR_BURST = 45  # open point: this many at once, paid back by a longer wait afterwards

@@ -4,7 +4,7 @@ The interface names only the sizes. The types are those that services of this fa
 point. The content tells a picture or a video, the end of the name a document.
 """
 
-from engine.core.media_limits import BYTES_MAX
+from drumbeat.engine.core.media_limits import BYTES_MAX
 
 HEAD_BYTES = 12  # enough for every signature below
 _PICTURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}

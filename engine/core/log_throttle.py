@@ -1,6 +1,6 @@
 """Which occurrences of a repeated event are logged: the first, then one a minute, and the end."""
 
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.units import SECOND_NS
 
 LOG_PERIOD_NS = 60 * SECOND_NS
 

@@ -1,6 +1,6 @@
 """How large a file may be, by its kind, and how long an upload can be sent (the interface, "Limits")."""
 
-from engine.errors import UsageError
+from drumbeat.engine.errors import UsageError
 
 MEGABYTE = 1024 * 1024
 BYTES_MAX = {

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
-from engine.core.placeholder import MEDIA, Placeholder
-from engine.core.template_buttons import UnsendableButton, filled_buttons, names_in
-from engine.errors import ConfigurationError
+from drumbeat.engine.core.placeholder import MEDIA, Placeholder
+from drumbeat.engine.core.template_buttons import UnsendableButton, filled_buttons, names_in
+from drumbeat.engine.errors import ConfigurationError
 
 VARIABLE_CHARACTERS_MAX = 1024  # the limit for the whole body of a template
 

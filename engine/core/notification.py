@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from engine.core.states import CampaignState, ReasonCode
+from drumbeat.engine.core.states import CampaignState, ReasonCode
 
 QUIET_S = 3600.0  # the same cause of the same campaign or number is not told again within this time
 GIVE_UP_S = 24 * 3600.0  # a message that nobody took for a day helps nobody any more

@@ -9,8 +9,8 @@ import unicodedata
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from engine.core.phone_digits import phone_digits
-from engine.core.recipient_reasons import WORDS, RecipientReason
+from drumbeat.engine.core.phone_digits import phone_digits
+from drumbeat.engine.core.recipient_reasons import WORDS, RecipientReason
 
 # Accents of Latin, Greek and Cyrillic letters; points of Hebrew and Arabic, which are mostly not written.
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f]")

@@ -6,7 +6,7 @@ the digits (open point). An id of a person or of a group is no phone, even if it
 
 import re
 
-from engine.core.phone_aliases import phone_aliases
+from drumbeat.engine.core.phone_aliases import phone_aliases
 
 DIGITS_MAX = 15  # of E.164
 _SPELLING = re.compile(rf"(?:\+|00)?([1-9][0-9]{{0,{DIGITS_MAX - 1}}})", re.ASCII)

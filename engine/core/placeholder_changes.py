@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from engine.core.message import CompiledTemplate
-from engine.core.placeholder import Placeholder
+from drumbeat.engine.core.message import CompiledTemplate
+from drumbeat.engine.core.placeholder import Placeholder
 
 
 def placeholder_differences(first: Sequence[Placeholder], other: Sequence[Placeholder]) -> list[str]:

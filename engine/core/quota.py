@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, StrEnum
 
-from engine.core.outcome import Scope, Throttled
-from engine.core.tier import SaidTier, Tier
+from drumbeat.engine.core.outcome import Scope, Throttled
+from drumbeat.engine.core.tier import SaidTier, Tier
 
 WINDOW_S = 24 * 3600.0
 # The service counts from the arrival, we from the claim: 2 s of a claim, 30 s of a request, and what two

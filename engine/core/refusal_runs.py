@@ -8,7 +8,7 @@ that other numbers send well is not at fault, and a number that sends other camp
 from collections.abc import Callable, Set
 from typing import NamedTuple
 
-from engine.core.outcome import Scope
+from drumbeat.engine.core.outcome import Scope
 
 # One refused recipient is a recipient's problem; this many in a row are not.
 IN_A_ROW_MAX = 20

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.core.message import MEDIA_FORMATS, Media
-from engine.core.placeholder import MEDIA, Placeholder
-from engine.core.template_buttons import PLACEHOLDER
+from drumbeat.engine.core.message import MEDIA_FORMATS, Media
+from drumbeat.engine.core.placeholder import MEDIA, Placeholder
+from drumbeat.engine.core.template_buttons import PLACEHOLDER
 
 
 @dataclass(frozen=True, slots=True)

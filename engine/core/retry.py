@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from engine.core.outcome import NotSent, Rejected, Scope, Setback, Throttled, Transient, Unknown
+from drumbeat.engine.core.outcome import NotSent, Rejected, Scope, Setback, Throttled, Transient, Unknown
 
 TRANSIENT_ATTEMPTS_MAX = 5
 # If an attempt in doubt has no event for this long while its number has others, it was probably not sent. The

@@ -6,8 +6,8 @@ one that is still failed is sent to.
 
 from dataclasses import dataclass
 
-from engine.core.guard import PASS, Defer, Refuse, Verdict
-from engine.core.states import RecipientState
+from drumbeat.engine.core.guard import PASS, Defer, Refuse, Verdict
+from drumbeat.engine.core.states import RecipientState
 
 # open point "Errors": a retry of 131049 waits 24 h. The service refuses it again within that time.
 HELD_BACK = 131049

@@ -14,8 +14,8 @@ from functools import partial
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from engine.core.daily_window import DailyWindow, day_starts_at, window_opens_at
-from engine.core.recipient_reasons import WORDS, RecipientReason
+from drumbeat.engine.core.daily_window import DailyWindow, day_starts_at, window_opens_at
+from drumbeat.engine.core.recipient_reasons import WORDS, RecipientReason
 
 _QUIET = WORDS[RecipientReason.RECIPIENT_HOURS]
 EVERY_DAY = frozenset(range(7))  # as `datetime.weekday`: Monday is 0

@@ -7,7 +7,7 @@ The state of a recipient is never set: the database derives it from what is reco
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
-from engine.errors import (
+from drumbeat.engine.errors import (
     AuthenticationError,
     ConfigurationError,
     DrumbeatError,

@@ -9,12 +9,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from engine.core.classify import classify_failure
-from engine.core.error_codes import remedy_of
-from engine.core.outcome import Scope
-from engine.core.refusal_runs import RefusalRuns
-from engine.core.states import ReasonCode
-from engine.core.stops import AccountStop, CampaignPause, NumberRest, StopRequest, stop_after
+from drumbeat.engine.core.classify import classify_failure
+from drumbeat.engine.core.error_codes import remedy_of
+from drumbeat.engine.core.outcome import Scope
+from drumbeat.engine.core.refusal_runs import RefusalRuns
+from drumbeat.engine.core.states import ReasonCode
+from drumbeat.engine.core.stops import AccountStop, CampaignPause, NumberRest, StopRequest, stop_after
 
 
 class Reported(NamedTuple):

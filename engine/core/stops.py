@@ -7,10 +7,10 @@ the service had accepted.
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from engine.core.error_codes import pause_reason, remedy_of, shared_by
-from engine.core.outcome import Rejected, Scope
-from engine.core.refusal_runs import IN_A_ROW_MAX, RefusalRuns
-from engine.core.states import ReasonCode
+from drumbeat.engine.core.error_codes import pause_reason, remedy_of, shared_by
+from drumbeat.engine.core.outcome import Rejected, Scope
+from drumbeat.engine.core.refusal_runs import IN_A_ROW_MAX, RefusalRuns
+from drumbeat.engine.core.states import ReasonCode
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from engine.core.integer import INT4_MAX
+from drumbeat.engine.core.integer import INT4_MAX
 
 TAG_BYTES_MAX = 64  # 8 + 13 + 10 + 10 + 19 digits and four dots: the widest tag fits exactly
 INT8_MAX = 2**63 - 1

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.core.placeholder import Placeholder
+from drumbeat.engine.core.placeholder import Placeholder
 
 PLACEHOLDER = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 # A message would have to name the products of its list, which a table of recipients cannot.

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from engine.core.campaign_template import CampaignTemplate
-from engine.core.message import Media, UnusableTemplate
-from engine.core.placeholder_changes import request_changes
+from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.message import Media, UnusableTemplate
+from drumbeat.engine.core.placeholder_changes import request_changes
 
 # The service's definitions of templates, by name and language.
 Definitions: TypeAlias = Mapping[tuple[str, str], Mapping[str, Any]]

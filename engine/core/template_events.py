@@ -6,7 +6,7 @@ neither "may be sent" nor "may not" can be guessed from it.
 
 from typing import NamedTuple
 
-from engine.core.template_status import STOPPED_STATUSES
+from drumbeat.engine.core.template_status import STOPPED_STATUSES
 
 
 class TemplateWord(NamedTuple):

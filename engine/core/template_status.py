@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from engine.core.campaign_template import CampaignTemplate
-from engine.core.error_codes import remedy_of
+from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.error_codes import remedy_of
 
 # In words for people. With any other status the service decides: a refusal gives the recipient back.
 STOPPED_STATUSES = {"PAUSED": "paused", "DISABLED": "disabled", "REJECTED": "rejected"}

@@ -4,9 +4,9 @@ import uuid
 from datetime import UTC, datetime
 from typing import Protocol
 
-from engine.core.notification import Attempt, Channel, Notification, NotificationEvent
-from engine.notifications.webhook import Webhook
-from engine.process.notification_settings import NotificationSettings
+from drumbeat.engine.core.notification import Attempt, Channel, Notification, NotificationEvent
+from drumbeat.engine.notifications.webhook import Webhook
+from drumbeat.engine.process.notification_settings import NotificationSettings
 
 
 class TellingChannel(Protocol):
@@ -26,7 +26,9 @@ def open_channels(settings: NotificationSettings) -> list[TellingChannel]:
     if settings.webhook is not None:
         channels.append(Webhook(settings.webhook))
     if settings.mail is not None:
-        from engine.notifications.mail import Mail  # a run that mails nothing need not import the client
+        from drumbeat.engine.notifications.mail import (
+            Mail,  # a run that mails nothing need not import the client
+        )
 
         channels.append(Mail(settings.mail))
     return channels

@@ -6,11 +6,11 @@ from email.utils import formatdate
 
 import aiosmtplib
 
-from engine.core.notification import Attempt, Channel, Notification, Verdict
-from engine.core.sanitise import sanitise
-from engine.notifications.text import body, subject
-from engine.process.notification_settings import MailSettings
-from engine.system_error import system_error_text
+from drumbeat.engine.core.notification import Attempt, Channel, Notification, Verdict
+from drumbeat.engine.core.sanitise import sanitise
+from drumbeat.engine.notifications.text import body, subject
+from drumbeat.engine.process.notification_settings import MailSettings
+from drumbeat.engine.system_error import system_error_text
 
 STEP_S_MAX = 10.0  # for one answer of the server
 SESSION_S_MAX = 30.0  # for the whole session; half of the time for which a delivery is taken

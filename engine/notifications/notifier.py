@@ -12,13 +12,13 @@ from itertools import groupby
 
 import structlog
 
-from engine.backoff import notification_wait_s
-from engine.core.notification import Attempt, Channel, Verdict
-from engine.notifications.channels import TellingChannel, open_channels
-from engine.process.notification_settings import NotificationSettings
-from engine.process.throttled_log import ThrottledLog
-from engine.store.database import LOST_CONNECTION, Pool
-from engine.store.notifications import Due, Result, add_of_failures, give_up_old, record, take_due
+from drumbeat.engine.backoff import notification_wait_s
+from drumbeat.engine.core.notification import Attempt, Channel, Verdict
+from drumbeat.engine.notifications.channels import TellingChannel, open_channels
+from drumbeat.engine.process.notification_settings import NotificationSettings
+from drumbeat.engine.process.throttled_log import ThrottledLog
+from drumbeat.engine.store.database import LOST_CONNECTION, Pool
+from drumbeat.engine.store.notifications import Due, Result, add_of_failures, give_up_old, record, take_due
 
 ACQUIRE_S = 5.0  # to get a connection from the pool
 STOP_S = 0.5  # for what is under way when a signal ends the process

@@ -4,9 +4,9 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from engine.core.notification import Notification, NotificationEvent, advice_for
-from engine.core.sanitise import sanitise
-from engine.process.telemetry import mask_text
+from drumbeat.engine.core.notification import Notification, NotificationEvent, advice_for
+from drumbeat.engine.core.sanitise import sanitise
+from drumbeat.engine.process.telemetry import mask_text
 
 SCHEMA = 1
 NAMED_MAX = 100  # campaigns that one mail names

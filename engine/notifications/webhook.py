@@ -7,10 +7,10 @@ import time
 import aiohttp
 import orjson
 
-from engine.core.notification import Attempt, Channel, Notification, Verdict, verdict_of_status
-from engine.notifications.text import as_json
-from engine.process.notification_settings import WebhookSettings
-from engine.system_error import system_error_text
+from drumbeat.engine.core.notification import Attempt, Channel, Notification, Verdict, verdict_of_status
+from drumbeat.engine.notifications.text import as_json
+from drumbeat.engine.process.notification_settings import WebhookSettings
+from drumbeat.engine.system_error import system_error_text
 
 SIGNATURE_HEADER = "Drumbeat-Signature"
 ID_HEADER = "Drumbeat-Notification-Id"

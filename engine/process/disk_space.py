@@ -6,9 +6,9 @@ from pathlib import Path
 
 import structlog
 
-from engine.clock import SECOND_NS, monotonic_ns
-from engine.core.disk_space import MIB, is_short
-from engine.process.throttled_log import ThrottledLog
+from drumbeat.engine.clock import SECOND_NS, monotonic_ns
+from drumbeat.engine.core.disk_space import MIB, is_short
+from drumbeat.engine.process.throttled_log import ThrottledLog
 
 # At 5,000/s, sending fills 20 MiB in this time: little compared with what must stay free.
 CHECK_PERIOD_NS = 4 * SECOND_NS

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import psutil
 
-from engine.errors import ConfigurationError, Unreachable
-from engine.process.postgres_rescue import (
+from drumbeat.engine.errors import ConfigurationError, Unreachable
+from drumbeat.engine.process.postgres_rescue import (
     PID_FILE,
     StuckServer,
     is_alive,

@@ -3,7 +3,7 @@
 import resource
 from contextlib import suppress
 
-from engine.core.connection_limit import WANTED
+from drumbeat.engine.core.connection_limit import WANTED
 
 
 def hard_limit() -> int:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import psutil
 
-from engine.core.disk_space import MIB
-from engine.errors import Unreachable
-from engine.process.disk_space import free_bytes
+from drumbeat.engine.core.disk_space import MIB
+from drumbeat.engine.errors import Unreachable
+from drumbeat.engine.process.disk_space import free_bytes
 
 PID_FILE = "postmaster.pid"
 # Postgres writes a segment of its log (16 MiB), a checkpoint and files of each session before it is ready.

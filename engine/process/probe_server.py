@@ -13,15 +13,15 @@ from functools import partial
 
 import structlog
 
-from engine.errors import ConfigurationError
-from engine.process.answers import Answer, encode
-from engine.process.probes import Probes
-from engine.process.settings import MetricsAddress
-from http_server.connection import HttpConnection
-from http_server.limits import Limits
-from http_server.parser import RawRequest
-from http_server.replies import ReplySlot
-from http_server.server import Server
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process.answers import Answer, encode
+from drumbeat.engine.process.probes import Probes
+from drumbeat.engine.process.settings import MetricsAddress
+from drumbeat.http_server.connection import HttpConnection
+from drumbeat.http_server.limits import Limits
+from drumbeat.http_server.parser import RawRequest
+from drumbeat.http_server.replies import ReplySlot
+from drumbeat.http_server.server import Server
 
 RETRY_S = 5.0  # a worker that is replaced drains for about as long
 # A request has no body. Prometheus and a few people ask, each on a connection or two.

@@ -11,7 +11,7 @@ import structlog
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.registry import Collector
 
-from engine.process.answers import Answer, json_answer
+from drumbeat.engine.process.answers import Answer, json_answer
 
 LIVEZ, READYZ, METRICS = b"/livez", b"/readyz", b"/metrics"
 

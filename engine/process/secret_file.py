@@ -5,10 +5,10 @@ from pathlib import Path
 import structlog
 from pydantic import SecretStr
 
-from engine.errors import ConfigurationError
-from engine.process.settings import RereadSecret, read_secret
-from engine.process.telemetry import also_mask
-from engine.process.throttled_log import ThrottledLog
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process.settings import RereadSecret, read_secret
+from drumbeat.engine.process.telemetry import also_mask
+from drumbeat.engine.process.throttled_log import ThrottledLog
 
 REREAD_S = 1.0  # between two looks at a file; a network's file system answers that often
 

@@ -20,14 +20,14 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from engine.core.disk_space import LEAST_FREE_MIB
-from engine.core.guard import PAIR_BURST, PAIR_EVERY_S
-from engine.core.interface import API_VERSION, PRODUCT
-from engine.core.quota import QuotaScope
-from engine.core.retry import SILENCE_S
-from engine.errors import ConfigurationError
-from engine.process.disk_space import Disk
-from engine.process.notification_settings import (
+from drumbeat.engine.core.disk_space import LEAST_FREE_MIB
+from drumbeat.engine.core.guard import PAIR_BURST, PAIR_EVERY_S
+from drumbeat.engine.core.interface import API_VERSION, PRODUCT
+from drumbeat.engine.core.quota import QuotaScope
+from drumbeat.engine.core.retry import SILENCE_S
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process.disk_space import Disk
+from drumbeat.engine.process.notification_settings import (
     MailAddress,
     MailAddresses,
     NotificationSettings,
@@ -36,7 +36,7 @@ from engine.process.notification_settings import (
     WebhookSettings,
     mail_settings,
 )
-from engine.process.setting_forms import (
+from drumbeat.engine.process.setting_forms import (
     AppSecret,
     BaseUrl,
     FilePath,

@@ -15,7 +15,7 @@ import structlog
 from pydantic import SecretStr
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from engine.errors import ConfigurationError
+from drumbeat.engine.errors import ConfigurationError
 
 LEVEL_VARIABLE = "DRUMBEAT_LOG_LEVEL"
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}

@@ -4,8 +4,8 @@ from typing import Any
 
 import structlog
 
-from engine.clock import monotonic_ns
-from engine.core.log_throttle import LogThrottle
+from drumbeat.engine.clock import monotonic_ns
+from drumbeat.engine.core.log_throttle import LogThrottle
 
 log = structlog.get_logger(__name__)
 

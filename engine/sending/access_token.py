@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-from engine.clock import monotonic_ns
-from engine.process.secret_file import REREAD_S, SecretFile
+from drumbeat.engine.clock import monotonic_ns
+from drumbeat.engine.process.secret_file import REREAD_S, SecretFile
 
 
 class AccessToken:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from engine.store.facts import AttemptCounts, Fact, FactKind
+from drumbeat.engine.store.facts import AttemptCounts, Fact, FactKind
 
 LATE_US_MAX = 60_000_000  # no reply takes this long
 GAP_US_MAX = 1_000_000  # of a longer pause between two attempts, only this much counts as time spent sending

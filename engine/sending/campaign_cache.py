@@ -8,11 +8,11 @@ from typing import Any
 
 import structlog
 
-from engine.clock import SECOND_NS, monotonic_ns
-from engine.core.refusal_runs import RefusalRuns
-from engine.sending.messages import RunningCampaign
-from engine.sending.recipient_hours import Closed
-from engine.store.ranges import HeldRange
+from drumbeat.engine.clock import SECOND_NS, monotonic_ns
+from drumbeat.engine.core.refusal_runs import RefusalRuns
+from drumbeat.engine.sending.messages import RunningCampaign
+from drumbeat.engine.sending.recipient_hours import Closed
+from drumbeat.engine.store.ranges import HeldRange
 
 # Campaigns kept; those that ended longest ago are removed first.
 KNOWN_MAX = 200

@@ -6,10 +6,10 @@ from datetime import time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from engine.core.daily_window import DailyWindow
-from engine.core.frequency_cap import FrequencyCap
-from engine.core.sending_hours import EVERY_DAY, SendingHours
-from engine.sending.recipient_hours import stored_zone
+from drumbeat.engine.core.daily_window import DailyWindow
+from drumbeat.engine.core.frequency_cap import FrequencyCap
+from drumbeat.engine.core.sending_hours import EVERY_DAY, SendingHours
+from drumbeat.engine.sending.recipient_hours import stored_zone
 
 RECIPIENT_ZONE = "recipient"  # campaigns.time_zone: the zone of each recipient
 

@@ -9,15 +9,15 @@ from datetime import timedelta
 
 import structlog
 
-from engine.core.canary import CanaryVerdict, in_words
-from engine.core.max_failed import exceeds_max_failed
-from engine.core.states import CampaignEvent, CampaignState, ReasonCode
-from engine.sending.containment import contained
-from engine.sending.flow_context import FlowContext
-from engine.store.campaign_states import apply_if_allowed, set_reason
-from engine.store.canaries import StoredCanary, note_sent, pass_canary, read_budget, read_canary
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.engine.core.canary import CanaryVerdict, in_words
+from drumbeat.engine.core.max_failed import exceeds_max_failed
+from drumbeat.engine.core.states import CampaignEvent, CampaignState, ReasonCode
+from drumbeat.engine.sending.containment import contained
+from drumbeat.engine.sending.flow_context import FlowContext
+from drumbeat.engine.store.campaign_states import apply_if_allowed, set_reason
+from drumbeat.engine.store.canaries import StoredCanary, note_sent, pass_canary, read_budget, read_canary
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 UNDER_WAY = (CanaryVerdict.SENDING, CanaryVerdict.WAITING)
 

@@ -4,15 +4,15 @@ import time
 
 import structlog
 
-from engine.core.states import CampaignEvent, ReasonCode
-from engine.core.stops import CampaignPause
-from engine.sending.containment import contained
-from engine.sending.flow_context import FlowContext
-from engine.store.campaign_states import apply_if_allowed
-from engine.store.closing import close_ranges, finish_campaign
-from engine.store.database import LOST_CONNECTION, Connection
-from engine.store.in_doubt import resend_by_policy
-from engine.store.queries import queries
+from drumbeat.engine.core.states import CampaignEvent, ReasonCode
+from drumbeat.engine.core.stops import CampaignPause
+from drumbeat.engine.sending.containment import contained
+from drumbeat.engine.sending.flow_context import FlowContext
+from drumbeat.engine.store.campaign_states import apply_if_allowed
+from drumbeat.engine.store.closing import close_ranges, finish_campaign
+from drumbeat.engine.store.database import LOST_CONNECTION, Connection
+from drumbeat.engine.store.in_doubt import resend_by_policy
+from drumbeat.engine.store.queries import queries
 
 log = structlog.get_logger(__name__)
 

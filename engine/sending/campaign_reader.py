@@ -9,24 +9,24 @@ from typing import NamedTuple
 import asyncpg
 import structlog
 
-from engine.clock import SECOND_NS, monotonic_ns, wall_offset_ns
-from engine.core.campaign_template import frozen_templates, make_payloads
-from engine.core.clock_skew import ClockSkew
-from engine.core.guard import PASS, Defer, check_hours
-from engine.core.order import Priority
-from engine.core.quota import in_words
-from engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
-from engine.sending.campaign_cache import CampaignCache
-from engine.sending.campaign_guards import stored_guards
-from engine.sending.containment import contained, reason_of
-from engine.sending.header_files import HeaderFiles
-from engine.sending.messages import RunningCampaign
-from engine.sending.quotas import Quotas
-from engine.sending.recipient_hours import RecipientHours, database_now
-from engine.store.campaign_states import apply_if_allowed, set_reason
-from engine.store.database import Connection
-from engine.store.header_files import uploads_of
-from engine.store.queries import queries
+from drumbeat.engine.clock import SECOND_NS, monotonic_ns, wall_offset_ns
+from drumbeat.engine.core.campaign_template import frozen_templates, make_payloads
+from drumbeat.engine.core.clock_skew import ClockSkew
+from drumbeat.engine.core.guard import PASS, Defer, check_hours
+from drumbeat.engine.core.order import Priority
+from drumbeat.engine.core.quota import in_words
+from drumbeat.engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
+from drumbeat.engine.sending.campaign_cache import CampaignCache
+from drumbeat.engine.sending.campaign_guards import stored_guards
+from drumbeat.engine.sending.containment import contained, reason_of
+from drumbeat.engine.sending.header_files import HeaderFiles
+from drumbeat.engine.sending.messages import RunningCampaign
+from drumbeat.engine.sending.quotas import Quotas
+from drumbeat.engine.sending.recipient_hours import RecipientHours, database_now
+from drumbeat.engine.store.campaign_states import apply_if_allowed, set_reason
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.header_files import uploads_of
+from drumbeat.engine.store.queries import queries
 
 BLOCKED_PREFIX = "waiting: "  # of the stored reason while a running campaign may not send
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import structlog
 
-from engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
-from engine.store.claims import WatermarkAdvance
-from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
-from engine.store.frequency_cap import advance_within_caps
+from drumbeat.engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
+from drumbeat.engine.store.claims import WatermarkAdvance
+from drumbeat.engine.store.database import LOST_CONNECTION, OwnConnection, Pool
+from drumbeat.engine.store.frequency_cap import advance_within_caps
 
 # Between two statements: a commit waits for the disk, however much it holds. A number asks while its queue
 # still holds an eighth of a second of its rate. A number alone asks less often, so it never waits for this.

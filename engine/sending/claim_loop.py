@@ -10,17 +10,17 @@ from contextlib import suppress
 
 import structlog
 
-from engine.clock import SECOND_NS, monotonic_ns
-from engine.core.lease import CLAIM_VALID_S
-from engine.sending.dispatcher import Dispatcher
-from engine.sending.first_attempts import FirstAttempts
-from engine.sending.flow_context import FlowContext, PeerNumber
-from engine.sending.messages import GrantedClaims
-from engine.sending.number_pace import NumberPace
-from engine.sending.number_ranges import NumberRanges
-from engine.sending.retries import Retries
-from engine.store.claims import ClaimRefused
-from engine.store.database import LOST_CONNECTION
+from drumbeat.engine.clock import SECOND_NS, monotonic_ns
+from drumbeat.engine.core.lease import CLAIM_VALID_S
+from drumbeat.engine.sending.dispatcher import Dispatcher
+from drumbeat.engine.sending.first_attempts import FirstAttempts
+from drumbeat.engine.sending.flow_context import FlowContext, PeerNumber
+from drumbeat.engine.sending.messages import GrantedClaims
+from drumbeat.engine.sending.number_pace import NumberPace
+from drumbeat.engine.sending.number_ranges import NumberRanges
+from drumbeat.engine.sending.retries import Retries
+from drumbeat.engine.store.claims import ClaimRefused
+from drumbeat.engine.store.database import LOST_CONNECTION
 
 # A claim is valid for 2 s, so at low rates nothing is claimed until its turn is this near.
 TURN_NS_MAX = SECOND_NS // 2

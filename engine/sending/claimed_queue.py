@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable
 
-from engine.sending.messages import ClaimedMessage
+from drumbeat.engine.sending.messages import ClaimedMessage
 
 
 class ClaimedQueue:

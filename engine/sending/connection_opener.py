@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import structlog
 
-from engine.api.transport import Transport
-from engine.core.outcome import NotSent, Outcome, Unknown
-from engine.sending.claimed_queue import ClaimedQueue
-from engine.sending.messages import ClaimedMessage
-from engine.sending.pacer import Pacer
+from drumbeat.engine.api.transport import Transport
+from drumbeat.engine.core.outcome import NotSent, Outcome, Unknown
+from drumbeat.engine.sending.claimed_queue import ClaimedQueue
+from drumbeat.engine.sending.messages import ClaimedMessage
+from drumbeat.engine.sending.pacer import Pacer
 
 log = structlog.get_logger(__name__)
 

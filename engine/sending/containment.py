@@ -9,10 +9,10 @@ of a number that another process holds; too little memory; a cancellation.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from engine.core.sanitise import sanitise
-from engine.errors import ConfigurationError, DrumbeatError
-from engine.sending.campaign_cache import CampaignCache
-from engine.store.database import LOST_CONNECTION
+from drumbeat.engine.core.sanitise import sanitise
+from drumbeat.engine.errors import ConfigurationError, DrumbeatError
+from drumbeat.engine.sending.campaign_cache import CampaignCache
+from drumbeat.engine.store.database import LOST_CONNECTION
 
 REASON_LENGTH_MAX = 300
 

@@ -10,18 +10,18 @@ from functools import partial
 
 import structlog
 
-from engine.api.transport import IdleConnection, Transport
-from engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
-from engine.core.histogram import Histogram
-from engine.core.lease import CLAIM_VALID_S
-from engine.core.outcome import NotSent, Outcome, Unknown
-from engine.core.pace.loop_load import Busyness
-from engine.core.pace.token_bucket import TokenBucket
-from engine.sending.claimed_queue import ClaimedQueue
-from engine.sending.connection_opener import ConnectionOpener, OutcomeHandler
-from engine.sending.messages import ClaimedMessage
-from engine.sending.pacer import Pacer
-from engine.sending.reply_feedback import ReplyFeedback
+from drumbeat.engine.api.transport import IdleConnection, Transport
+from drumbeat.engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
+from drumbeat.engine.core.histogram import Histogram
+from drumbeat.engine.core.lease import CLAIM_VALID_S
+from drumbeat.engine.core.outcome import NotSent, Outcome, Unknown
+from drumbeat.engine.core.pace.loop_load import Busyness
+from drumbeat.engine.core.pace.token_bucket import TokenBucket
+from drumbeat.engine.sending.claimed_queue import ClaimedQueue
+from drumbeat.engine.sending.connection_opener import ConnectionOpener, OutcomeHandler
+from drumbeat.engine.sending.messages import ClaimedMessage
+from drumbeat.engine.sending.pacer import Pacer
+from drumbeat.engine.sending.reply_feedback import ReplyFeedback
 
 log = structlog.get_logger(__name__)
 

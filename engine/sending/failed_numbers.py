@@ -9,11 +9,11 @@ from contextlib import contextmanager
 
 import structlog
 
-from engine.core.stops import NumberRest
-from engine.sending.containment import concerns_the_process, reason_of
-from engine.sending.stop_requests import StopRequests
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.engine.core.stops import NumberRest
+from drumbeat.engine.sending.containment import concerns_the_process, reason_of
+from drumbeat.engine.sending.stop_requests import StopRequests
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 log = structlog.get_logger(__name__)
 

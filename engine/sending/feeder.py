@@ -8,14 +8,14 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from engine.core.order import FairOrder, Priority
-from engine.sending.campaign_cache import CampaignCache
-from engine.sending.feeds_in_hand import Feed, FeedsInHand
-from engine.sending.messages import RunningCampaign
-from engine.store.claims import page
-from engine.store.database import LOST_CONNECTION, Pool
-from engine.store.leases import Lease
-from engine.store.ranges import HeldRange, own_ranges, put_off, release_ranges, take_range
+from drumbeat.engine.core.order import FairOrder, Priority
+from drumbeat.engine.sending.campaign_cache import CampaignCache
+from drumbeat.engine.sending.feeds_in_hand import Feed, FeedsInHand
+from drumbeat.engine.sending.messages import RunningCampaign
+from drumbeat.engine.store.claims import page
+from drumbeat.engine.store.database import LOST_CONNECTION, Pool
+from drumbeat.engine.store.leases import Lease
+from drumbeat.engine.store.ranges import HeldRange, own_ranges, put_off, release_ranges, take_range
 
 
 class Feeder:

@@ -4,10 +4,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from engine.core.order import Priority
-from engine.sending.campaign_cache import CampaignCache
-from engine.store.claims import Candidate
-from engine.store.ranges import HeldRange
+from drumbeat.engine.core.order import Priority
+from drumbeat.engine.sending.campaign_cache import CampaignCache
+from drumbeat.engine.store.claims import Candidate
+from drumbeat.engine.store.ranges import HeldRange
 
 
 @dataclass(slots=True)

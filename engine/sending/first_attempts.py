@@ -9,22 +9,22 @@ from itertools import islice
 
 import asyncpg
 
-from engine.clock import monotonic_ns, suspend_aware_ns
-from engine.core.guard import PairGuard
-from engine.sending.containment import contained
-from engine.sending.feeder import Feeder
-from engine.sending.feeds_in_hand import Feed
-from engine.sending.flow_context import FlowContext
-from engine.sending.guarding import (
+from drumbeat.engine.clock import monotonic_ns, suspend_aware_ns
+from drumbeat.engine.core.guard import PairGuard
+from drumbeat.engine.sending.containment import contained
+from drumbeat.engine.sending.feeder import Feeder
+from drumbeat.engine.sending.feeds_in_hand import Feed
+from drumbeat.engine.sending.flow_context import FlowContext
+from drumbeat.engine.sending.guarding import (
     Guarded,
     guard_first_attempts,
     hold_back_retried,
     refuse_opted_out,
     refuse_over_cap,
 )
-from engine.sending.messages import GrantedClaims, RunningCampaign
-from engine.sending.number_quota import NumberQuota
-from engine.store.claims import (
+from drumbeat.engine.sending.messages import GrantedClaims, RunningCampaign
+from drumbeat.engine.sending.number_quota import NumberQuota
+from drumbeat.engine.store.claims import (
     Candidate,
     ClaimRefused,
     WatermarkAdvance,
@@ -34,10 +34,10 @@ from engine.store.claims import (
     recorded_above,
     unsent_first_attempt,
 )
-from engine.store.database import LOST_CONNECTION
-from engine.store.frequency_cap import counting, over_cap
-from engine.store.leases import Lease
-from engine.store.retried import retry_verdicts
+from drumbeat.engine.store.database import LOST_CONNECTION
+from drumbeat.engine.store.frequency_cap import counting, over_cap
+from drumbeat.engine.store.leases import Lease
+from drumbeat.engine.store.retried import retry_verdicts
 
 
 class FirstAttempts:

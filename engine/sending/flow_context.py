@@ -5,26 +5,26 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
 
-from engine.core.clock_skew import ClockSkew
-from engine.core.pace.circuit_breaker import CircuitBreaker
-from engine.core.pace.rate_governor import RateGovernor
-from engine.core.tag import TagEncoder
-from engine.core.tail import ends_sooner, left_to_from
-from engine.process.settings import ServiceSettings
-from engine.process.throttled_log import ThrottledLog
-from engine.sending.access_token import AccessToken
-from engine.sending.campaign_cache import CampaignCache
-from engine.sending.claim_batcher import ClaimBatcher
-from engine.sending.feeder import Feeder
-from engine.sending.header_file_uploads import OpenUploads
-from engine.sending.messages import ClaimedMessage, GrantedClaims
-from engine.sending.quotas import Quotas
-from engine.sending.results_writer import ResultsWriter
-from engine.sending.stop_requests import StopRequests
-from engine.sending.timing import Timing
-from engine.store.database import Pool
-from engine.store.leases import Lease
-from engine.store.sending_processes import IdleNumber
+from drumbeat.engine.core.clock_skew import ClockSkew
+from drumbeat.engine.core.pace.circuit_breaker import CircuitBreaker
+from drumbeat.engine.core.pace.rate_governor import RateGovernor
+from drumbeat.engine.core.tag import TagEncoder
+from drumbeat.engine.core.tail import ends_sooner, left_to_from
+from drumbeat.engine.process.settings import ServiceSettings
+from drumbeat.engine.process.throttled_log import ThrottledLog
+from drumbeat.engine.sending.access_token import AccessToken
+from drumbeat.engine.sending.campaign_cache import CampaignCache
+from drumbeat.engine.sending.claim_batcher import ClaimBatcher
+from drumbeat.engine.sending.feeder import Feeder
+from drumbeat.engine.sending.header_file_uploads import OpenUploads
+from drumbeat.engine.sending.messages import ClaimedMessage, GrantedClaims
+from drumbeat.engine.sending.quotas import Quotas
+from drumbeat.engine.sending.results_writer import ResultsWriter
+from drumbeat.engine.sending.stop_requests import StopRequests
+from drumbeat.engine.sending.timing import Timing
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.leases import Lease
+from drumbeat.engine.store.sending_processes import IdleNumber
 
 # Tag encoders kept, one for a range; a number makes messages of a few ranges at a time.
 TAG_ENCODERS_MAX = 1_024

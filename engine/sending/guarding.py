@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.clock import monotonic_ns
-from engine.core.guard import Defer, PairGuard, Refuse, check_recipient
-from engine.core.recipient_reasons import WORDS, RecipientReason
-from engine.sending.campaign_cache import CampaignCache
-from engine.sending.messages import RunningCampaign
-from engine.store.claims import Candidate, fact_of_unsent
-from engine.store.facts import Fact, FactKind
-from engine.store.frequency_cap import Caps
-from engine.store.leases import Lease
-from engine.store.retry_claims import Postponed
+from drumbeat.engine.clock import monotonic_ns
+from drumbeat.engine.core.guard import Defer, PairGuard, Refuse, check_recipient
+from drumbeat.engine.core.recipient_reasons import WORDS, RecipientReason
+from drumbeat.engine.sending.campaign_cache import CampaignCache
+from drumbeat.engine.sending.messages import RunningCampaign
+from drumbeat.engine.store.claims import Candidate, fact_of_unsent
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.frequency_cap import Caps
+from drumbeat.engine.store.leases import Lease
+from drumbeat.engine.store.retry_claims import Postponed
 
 
 @dataclass(slots=True)

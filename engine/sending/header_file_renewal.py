@@ -4,13 +4,13 @@ import time
 
 import structlog
 
-from engine.clock import monotonic_ns
-from engine.sending.campaign_cache import CampaignCache
-from engine.sending.header_file_uploads import FileUploads, OpenUploads
-from engine.sending.header_files import RENEW_BEFORE_S
-from engine.sending.messages import RunningCampaign
-from engine.store.database import Pool
-from engine.store.header_files import uploads_of
+from drumbeat.engine.clock import monotonic_ns
+from drumbeat.engine.sending.campaign_cache import CampaignCache
+from drumbeat.engine.sending.header_file_uploads import FileUploads, OpenUploads
+from drumbeat.engine.sending.header_files import RENEW_BEFORE_S
+from drumbeat.engine.sending.messages import RunningCampaign
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.header_files import uploads_of
 
 PERIOD_S = 60.0  # between two tries
 

@@ -11,10 +11,10 @@ from contextlib import AbstractAsyncContextManager
 from hashlib import file_digest
 from pathlib import Path
 
-from engine.errors import ConfigurationError
-from engine.sending.header_files import RENEW_BEFORE_S
-from engine.store.database import Connection, Pool
-from engine.store.header_files import HeaderFile, release_upload, store_upload, take_upload
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.sending.header_files import RENEW_BEFORE_S
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.header_files import HeaderFile, release_upload, store_upload, take_upload
 
 UploadFile = Callable[[str, Path, str], Awaitable[str]]
 """The number, the file and its MIME type → the service's id."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection
 from typing import TYPE_CHECKING, Protocol
 
-from engine.core.template_changes import Definitions
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.engine.core.template_changes import Definitions
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 if TYPE_CHECKING:
-    from engine.api.endpoints.templates import TemplateRecord
+    from drumbeat.engine.api.endpoints.templates import TemplateRecord
 
 
 class NamedTemplates(Protocol):

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from engine.core.campaign_template import MakePayload
-from engine.core.frequency_cap import FrequencyCap
-from engine.core.order import Priority
-from engine.core.retry import Budget
-from engine.core.sending_hours import SendingHours
-from engine.sending.header_files import HeaderFiles
-from engine.sending.recipient_hours import ALWAYS, RecipientHours
-from engine.store.claims import Candidate
+from drumbeat.engine.core.campaign_template import MakePayload
+from drumbeat.engine.core.frequency_cap import FrequencyCap
+from drumbeat.engine.core.order import Priority
+from drumbeat.engine.core.retry import Budget
+from drumbeat.engine.core.sending_hours import SendingHours
+from drumbeat.engine.sending.header_files import HeaderFiles
+from drumbeat.engine.sending.recipient_hours import ALWAYS, RecipientHours
+from drumbeat.engine.store.claims import Candidate
 
 
 class GrantedClaims(NamedTuple):

@@ -9,20 +9,20 @@ from contextlib import asynccontextmanager
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from engine.clock import SECOND_NS, monotonic_ns
-from engine.core.disk_space import MIB
-from engine.process.disk_space import DiskSpaceGuard
-from engine.process.probe_server import serving
-from engine.process.probes import Exposition, Probes, Problem
-from engine.process.settings import MetricsAddress
-from engine.sending.flow_context import FlowContext
-from engine.sending.number_sender import NumberSender
-from engine.sending.reply_feedback import DURATION_BOUNDS_S
-from engine.sending.results_writer import HIGH_MARK
-from engine.sending.worker import Worker
-from engine.store.metrics import DatabaseMetrics, add_histogram, gauges
-from engine.store.overview import OverviewReader
-from engine.store.statement_times import STATEMENT_TIMES
+from drumbeat.engine.clock import SECOND_NS, monotonic_ns
+from drumbeat.engine.core.disk_space import MIB
+from drumbeat.engine.process.disk_space import DiskSpaceGuard
+from drumbeat.engine.process.probe_server import serving
+from drumbeat.engine.process.probes import Exposition, Probes, Problem
+from drumbeat.engine.process.settings import MetricsAddress
+from drumbeat.engine.sending.flow_context import FlowContext
+from drumbeat.engine.sending.number_sender import NumberSender
+from drumbeat.engine.sending.reply_feedback import DURATION_BOUNDS_S
+from drumbeat.engine.sending.results_writer import HIGH_MARK
+from drumbeat.engine.sending.worker import Worker
+from drumbeat.engine.store.metrics import DatabaseMetrics, add_histogram, gauges
+from drumbeat.engine.store.overview import OverviewReader
+from drumbeat.engine.store.statement_times import STATEMENT_TIMES
 
 
 @asynccontextmanager

@@ -9,11 +9,11 @@ from collections.abc import Coroutine, Sequence
 
 import structlog
 
-from engine.sending.flow_context import FlowContext
-from engine.sending.number_sender import NumberSender
-from engine.sending.pacer import Ticker
-from engine.store.database import LOST_CONNECTION
-from engine.store.leases import release_lease
+from drumbeat.engine.sending.flow_context import FlowContext
+from drumbeat.engine.sending.number_sender import NumberSender
+from drumbeat.engine.sending.pacer import Ticker
+from drumbeat.engine.store.database import LOST_CONNECTION
+from drumbeat.engine.store.leases import release_lease
 
 # Of the five seconds in which a signal ends the process:
 STOP_CLAIMING_S = 0.5

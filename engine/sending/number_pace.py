@@ -4,14 +4,14 @@ from math import ceil
 
 import structlog
 
-from engine.clock import SECOND_NS, monotonic_ns
-from engine.core.pace.achieved_rate import AchievedRate
-from engine.core.pace.claim_ahead import ClaimAhead
-from engine.core.pace.rate_governor import RateGovernor
-from engine.core.pace.token_bucket import TokenBucket
-from engine.sending.flow_context import FlowContext
-from engine.sending.outcome_policy import OutcomePolicy
-from engine.store.leases import Lease, Renewal
+from drumbeat.engine.clock import SECOND_NS, monotonic_ns
+from drumbeat.engine.core.pace.achieved_rate import AchievedRate
+from drumbeat.engine.core.pace.claim_ahead import ClaimAhead
+from drumbeat.engine.core.pace.rate_governor import RateGovernor
+from drumbeat.engine.core.pace.token_bucket import TokenBucket
+from drumbeat.engine.sending.flow_context import FlowContext
+from drumbeat.engine.sending.outcome_policy import OutcomePolicy
+from drumbeat.engine.store.leases import Lease, Renewal
 
 log = structlog.get_logger(__name__)
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import structlog
 
-from engine.core.quota import QuotaStanding, admitted, admitted_in_order, in_words
-from engine.sending.flow_context import FlowContext
-from engine.store.claims import Candidate
-from engine.store.database import Connection
-from engine.store.facts import Fact, FactKind
-from engine.store.quota import Admission, CountedPerson, Decide
+from drumbeat.engine.core.quota import QuotaStanding, admitted, admitted_in_order, in_words
+from drumbeat.engine.sending.flow_context import FlowContext
+from drumbeat.engine.store.claims import Candidate
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.quota import Admission, CountedPerson, Decide
 
 # Facts after which the service certainly did not accept the attempt.
 NOT_ACCEPTED = (FactKind.FAILED, FactKind.DEFERRED)

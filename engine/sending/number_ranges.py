@@ -5,10 +5,10 @@ from math import ceil
 
 import structlog
 
-from engine.clock import SECOND_NS, monotonic_ns
-from engine.sending.dispatcher import Dispatcher
-from engine.sending.flow_context import FlowContext, PeerNumber
-from engine.store.ranges import HeldRange, release_idle_ranges, take_over_ranges
+from drumbeat.engine.clock import SECOND_NS, monotonic_ns
+from drumbeat.engine.sending.dispatcher import Dispatcher
+from drumbeat.engine.sending.flow_context import FlowContext, PeerNumber
+from drumbeat.engine.store.ranges import HeldRange, release_idle_ranges, take_over_ranges
 
 KEEP_FOR_DEFERRED_S = 10.0  # a range whose deferred recipients are all due later needs no owner meanwhile
 LEAVE_TAIL_S = 1.0  # how long the slower number leaves its tail to the faster one

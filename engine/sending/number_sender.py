@@ -6,22 +6,22 @@ feeder ──page──▶ guard ──▶ watermark (committed) ──▶ dispa
 import asyncio
 from functools import partial
 
-from engine.api.transport import Transport
-from engine.clock import monotonic_ns
-from engine.core.guard import PairGuard
-from engine.core.outcome import Outcome, Transient
-from engine.sending.claim_loop import ClaimLoop
-from engine.sending.dispatcher import Dispatcher
-from engine.sending.feeder import Feeder
-from engine.sending.first_attempts import FirstAttempts
-from engine.sending.flow_context import FlowContext
-from engine.sending.messages import ClaimedMessage
-from engine.sending.number_pace import NumberPace
-from engine.sending.number_quota import NumberQuota
-from engine.sending.outcome_policy import fact_of
-from engine.sending.retries import Retries
-from engine.store.facts import FactKind
-from engine.store.leases import Lease
+from drumbeat.engine.api.transport import Transport
+from drumbeat.engine.clock import monotonic_ns
+from drumbeat.engine.core.guard import PairGuard
+from drumbeat.engine.core.outcome import Outcome, Transient
+from drumbeat.engine.sending.claim_loop import ClaimLoop
+from drumbeat.engine.sending.dispatcher import Dispatcher
+from drumbeat.engine.sending.feeder import Feeder
+from drumbeat.engine.sending.first_attempts import FirstAttempts
+from drumbeat.engine.sending.flow_context import FlowContext
+from drumbeat.engine.sending.messages import ClaimedMessage
+from drumbeat.engine.sending.number_pace import NumberPace
+from drumbeat.engine.sending.number_quota import NumberQuota
+from drumbeat.engine.sending.outcome_policy import fact_of
+from drumbeat.engine.sending.retries import Retries
+from drumbeat.engine.store.facts import FactKind
+from drumbeat.engine.store.leases import Lease
 
 
 class NumberSender:

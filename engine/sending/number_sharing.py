@@ -6,11 +6,11 @@ taken only when nobody owns it. `engine.core.fair_share` makes the plan.
 
 import time
 
-from engine.core.fair_share import Moves, moves
-from engine.sending.flow_context import FlowContext
-from engine.sending.owned_numbers import OwnedNumbers
-from engine.store.database import LOST_CONNECTION, Connection
-from engine.store.sending_processes import (
+from drumbeat.engine.core.fair_share import Moves, moves
+from drumbeat.engine.sending.flow_context import FlowContext
+from drumbeat.engine.sending.owned_numbers import OwnedNumbers
+from drumbeat.engine.store.database import LOST_CONNECTION, Connection
+from drumbeat.engine.store.sending_processes import (
     note_end,
     note_live,
     process_key,

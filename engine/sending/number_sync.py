@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from engine.core.tier import known_word
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.engine.core.tier import known_word
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 if TYPE_CHECKING:  # importers of the default limit need no client of the service
-    from engine.api.endpoints.numbers import NumberRecord
+    from drumbeat.engine.api.endpoints.numbers import NumberRecord
 
 DEFAULT_LIMIT_PER_S = 80.0  # the interface: "80 messages per second by default"
 LIMIT_PER_S = {  # by throughput level: the interface, "Limits"

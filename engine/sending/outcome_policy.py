@@ -4,18 +4,18 @@ from datetime import UTC, datetime
 
 import structlog
 
-from engine.backoff import deferral_s
-from engine.clock import SECOND_NS, monotonic_ns
-from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled
-from engine.core.pace.rate_governor import RateGovernor
-from engine.core.quota import in_words, is_quota, rest_s
-from engine.core.retry import Fail, InDoubt, Retry, decide
-from engine.core.states import ReasonCode
-from engine.core.stops import AccountStop, CampaignPause, NumberRest, stop_after
-from engine.sending.flow_context import FlowContext
-from engine.sending.messages import ClaimedMessage
-from engine.store.facts import Fact, FactKind
-from engine.store.leases import Lease
+from drumbeat.engine.backoff import deferral_s
+from drumbeat.engine.clock import SECOND_NS, monotonic_ns
+from drumbeat.engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled
+from drumbeat.engine.core.pace.rate_governor import RateGovernor
+from drumbeat.engine.core.quota import in_words, is_quota, rest_s
+from drumbeat.engine.core.retry import Fail, InDoubt, Retry, decide
+from drumbeat.engine.core.states import ReasonCode
+from drumbeat.engine.core.stops import AccountStop, CampaignPause, NumberRest, stop_after
+from drumbeat.engine.sending.flow_context import FlowContext
+from drumbeat.engine.sending.messages import ClaimedMessage
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.leases import Lease
 
 log = structlog.get_logger(__name__)
 

@@ -6,17 +6,17 @@ from contextlib import suppress
 
 import structlog
 
-from engine.api.transport import Transport
-from engine.clock import monotonic_ns
-from engine.errors import DrumbeatError, TryLater
-from engine.process.identity import this_process
-from engine.sending.failed_numbers import FailedNumbers
-from engine.sending.flow_context import FlowContext
-from engine.sending.number_drains import NumberDrains
-from engine.sending.number_sender import NumberSender
-from engine.sending.pacer import Ticker
-from engine.store.database import Connection
-from engine.store.leases import Lease, NumberHeld, Renewal, release_lease, renew_leases, take_lease
+from drumbeat.engine.api.transport import Transport
+from drumbeat.engine.clock import monotonic_ns
+from drumbeat.engine.errors import DrumbeatError, TryLater
+from drumbeat.engine.process.identity import this_process
+from drumbeat.engine.sending.failed_numbers import FailedNumbers
+from drumbeat.engine.sending.flow_context import FlowContext
+from drumbeat.engine.sending.number_drains import NumberDrains
+from drumbeat.engine.sending.number_sender import NumberSender
+from drumbeat.engine.sending.pacer import Ticker
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.leases import Lease, NumberHeld, Renewal, release_lease, renew_leases, take_lease
 
 REGULATE_PERIOD_S = 0.1
 

@@ -8,9 +8,9 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from engine.clock import SECOND_NS, cpu_ns, monotonic_ns, suspend_aware_ns
-from engine.core.pace.loop_load import Busyness, LoopLoad
-from engine.core.pace.token_bucket import TokenBucket
+from drumbeat.engine.clock import SECOND_NS, cpu_ns, monotonic_ns, suspend_aware_ns
+from drumbeat.engine.core.pace.loop_load import Busyness, LoopLoad
+from drumbeat.engine.core.pace.token_bucket import TokenBucket
 
 # The loop's timers count in milliseconds, and the schedule forgives many: shorter waits would only cost.
 TICK_S_MIN = 0.002

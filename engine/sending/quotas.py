@@ -6,9 +6,9 @@ and which campaigns wait for it, is in `NumberQuota`.
 
 from collections.abc import Iterable, Sequence
 
-from engine.core.quota import QuotaScope, QuotaStanding
-from engine.store.database import Connection
-from engine.store.quota import (
+from drumbeat.engine.core.quota import QuotaScope, QuotaStanding
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.quota import (
     Admission,
     CountedPerson,
     Decide,

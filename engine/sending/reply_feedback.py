@@ -1,12 +1,12 @@
 """What the replies of one number show: how much may be in flight, and which requests arrived late."""
 
-from engine.clock import SECOND_NS
-from engine.core.histogram import Histogram
-from engine.core.pace.arrival_estimate import ArrivalEstimate
-from engine.core.pace.in_flight import InFlightLimit, SendState
-from engine.core.pace.loop_load import Busyness
-from engine.core.pace.token_bucket import TokenBucket
-from engine.sending.claimed_queue import ClaimedQueue
+from drumbeat.engine.clock import SECOND_NS
+from drumbeat.engine.core.histogram import Histogram
+from drumbeat.engine.core.pace.arrival_estimate import ArrivalEstimate
+from drumbeat.engine.core.pace.in_flight import InFlightLimit, SendState
+from drumbeat.engine.core.pace.loop_load import Busyness
+from drumbeat.engine.core.pace.token_bucket import TokenBucket
+from drumbeat.engine.sending.claimed_queue import ClaimedQueue
 
 # Of the histogram of request durations. A reply is given up after 30 s.
 DURATION_BOUNDS_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.5, 5.0, 30.0)

@@ -13,13 +13,13 @@ import asyncpg
 import structlog
 from tenacity import RetryCallState
 
-from engine.backoff import reconnecting
-from engine.clock import SECOND_NS, monotonic_ns
-from engine.process.throttled_log import ThrottledLog
-from engine.sending.attempt_statistics import AttemptStatistics
-from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
-from engine.store.facts import AttemptCounts, Fact, FactKind
-from engine.store.recording import record
+from drumbeat.engine.backoff import reconnecting
+from drumbeat.engine.clock import SECOND_NS, monotonic_ns
+from drumbeat.engine.process.throttled_log import ThrottledLog
+from drumbeat.engine.sending.attempt_statistics import AttemptStatistics
+from drumbeat.engine.store.database import LOST_CONNECTION, OwnConnection, Pool
+from drumbeat.engine.store.facts import AttemptCounts, Fact, FactKind
+from drumbeat.engine.store.recording import record
 
 BATCH_MAX = 1_000  # larger transactions would disturb the pace
 MANY = 500  # enough for a transaction; a longer wait would only put more in doubt after a crash

@@ -2,21 +2,21 @@
 
 from collections.abc import Iterable
 
-from engine.clock import suspend_aware_ns
-from engine.core.guard import PairGuard
-from engine.core.order import Priority
-from engine.sending.feeder import Feeder
-from engine.sending.flow_context import FlowContext
-from engine.sending.guarding import Guarded, guard_retries, hold_back_retried, refuse_over_cap
-from engine.sending.messages import GrantedClaims
-from engine.sending.number_quota import NumberQuota
-from engine.store.claims import Candidate
-from engine.store.database import LOST_CONNECTION, Connection
-from engine.store.frequency_cap import Caps, counting, over_cap
-from engine.store.leases import Lease
-from engine.store.ranges import HeldRange
-from engine.store.retried import retry_verdicts
-from engine.store.retry_claims import claim_retries, due_retries, postpone_retries, unsent_claims
+from drumbeat.engine.clock import suspend_aware_ns
+from drumbeat.engine.core.guard import PairGuard
+from drumbeat.engine.core.order import Priority
+from drumbeat.engine.sending.feeder import Feeder
+from drumbeat.engine.sending.flow_context import FlowContext
+from drumbeat.engine.sending.guarding import Guarded, guard_retries, hold_back_retried, refuse_over_cap
+from drumbeat.engine.sending.messages import GrantedClaims
+from drumbeat.engine.sending.number_quota import NumberQuota
+from drumbeat.engine.store.claims import Candidate
+from drumbeat.engine.store.database import LOST_CONNECTION, Connection
+from drumbeat.engine.store.frequency_cap import Caps, counting, over_cap
+from drumbeat.engine.store.leases import Lease
+from drumbeat.engine.store.ranges import HeldRange
+from drumbeat.engine.store.retried import retry_verdicts
+from drumbeat.engine.store.retry_claims import claim_retries, due_retries, postpone_retries, unsent_claims
 
 
 class Retries:

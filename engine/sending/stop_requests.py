@@ -9,12 +9,12 @@ from contextlib import suppress
 
 import structlog
 
-from engine.core.states import CampaignEvent, ReasonCode
-from engine.core.stops import AccountStop, CampaignPause, NumberRest, StopRequest
-from engine.sending.campaign_cache import CampaignCache
-from engine.store.campaign_states import apply_if_allowed
-from engine.store.database import Connection
-from engine.store.number_rests import let_rest
+from drumbeat.engine.core.states import CampaignEvent, ReasonCode
+from drumbeat.engine.core.stops import AccountStop, CampaignPause, NumberRest, StopRequest
+from drumbeat.engine.sending.campaign_cache import CampaignCache
+from drumbeat.engine.store.campaign_states import apply_if_allowed
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.number_rests import let_rest
 
 log = structlog.get_logger(__name__)
 

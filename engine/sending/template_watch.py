@@ -13,14 +13,14 @@ from typing import NamedTuple
 import asyncpg
 import structlog
 
-from engine.core.campaign_template import frozen_templates
-from engine.core.states import CampaignEvent, CampaignState, ReasonCode
-from engine.core.template_changes import Definitions, misfit_text, template_changes
-from engine.core.template_status import stopped_templates
-from engine.sending.listed_templates import stored_statuses
-from engine.store.campaign_states import apply_if_allowed
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
+from drumbeat.engine.core.campaign_template import frozen_templates
+from drumbeat.engine.core.states import CampaignEvent, CampaignState, ReasonCode
+from drumbeat.engine.core.template_changes import Definitions, misfit_text, template_changes
+from drumbeat.engine.core.template_status import stopped_templates
+from drumbeat.engine.sending.listed_templates import stored_statuses
+from drumbeat.engine.store.campaign_states import apply_if_allowed
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
 
 LOOK_PERIOD_S = 1.0
 # Campaigns that send, or will without a person. A paused one is compared when it is resumed.

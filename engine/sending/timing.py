@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engine.clock import SECOND_NS
+from drumbeat.engine.clock import SECOND_NS
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,21 +8,21 @@ from math import inf
 
 import structlog
 
-from engine.api.transport import Transport
-from engine.sending.campaign_health import CampaignHealth
-from engine.sending.campaign_housekeeping import CampaignHousekeeping
-from engine.sending.campaign_reader import CampaignReader
-from engine.sending.flow_context import FlowContext
-from engine.sending.header_file_renewal import HeaderFileRenewal
-from engine.sending.number_refresh import NumberRefresh
-from engine.sending.number_sender import NumberSender
-from engine.sending.number_sharing import NumberSharing
-from engine.sending.owned_numbers import OwnedNumbers, raise_failure, release_leases
-from engine.sending.pacer import Ticker
-from engine.sending.template_watch import TemplateWatch
-from engine.store.abandoned_numbers import recover_abandoned_numbers
-from engine.store.database import LOST_CONNECTION, Connection
-from engine.store.queries import queries
+from drumbeat.engine.api.transport import Transport
+from drumbeat.engine.sending.campaign_health import CampaignHealth
+from drumbeat.engine.sending.campaign_housekeeping import CampaignHousekeeping
+from drumbeat.engine.sending.campaign_reader import CampaignReader
+from drumbeat.engine.sending.flow_context import FlowContext
+from drumbeat.engine.sending.header_file_renewal import HeaderFileRenewal
+from drumbeat.engine.sending.number_refresh import NumberRefresh
+from drumbeat.engine.sending.number_sender import NumberSender
+from drumbeat.engine.sending.number_sharing import NumberSharing
+from drumbeat.engine.sending.owned_numbers import OwnedNumbers, raise_failure, release_leases
+from drumbeat.engine.sending.pacer import Ticker
+from drumbeat.engine.sending.template_watch import TemplateWatch
+from drumbeat.engine.store.abandoned_numbers import recover_abandoned_numbers
+from drumbeat.engine.store.database import LOST_CONNECTION, Connection
+from drumbeat.engine.store.queries import queries
 
 CANCEL_PERIOD_S = 0.1
 # Of the five seconds in which a signal ends the process:

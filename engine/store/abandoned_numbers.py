@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 
-from engine.process.identity import ProcessIdentity, is_proven_dead
-from engine.store.database import Connection
-from engine.store.leases import NumberHeld, release_lease, take_lease
-from engine.store.queries import queries
-from engine.store.ranges import release_ranges, take_over_ranges
+from drumbeat.engine.process.identity import ProcessIdentity, is_proven_dead
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.leases import NumberHeld, release_lease, take_lease
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.ranges import release_ranges, take_over_ranges
 
 # An owner that is not proven dead may only be slow. Until then, only senders of its number take it over.
 UNRENEWED_S = 60.0

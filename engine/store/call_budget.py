@@ -1,7 +1,7 @@
 """The budget of management calls, shared by all processes of a database."""
 
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 
 
 class SharedCallBudget:

@@ -7,10 +7,10 @@ from datetime import datetime
 
 import asyncpg
 
-from engine.core.states import CampaignEvent, CampaignState, ReasonCode, allows, apply
-from engine.store.database import Connection
-from engine.store.notifications import add_of_campaign
-from engine.store.queries import queries
+from drumbeat.engine.core.states import CampaignEvent, CampaignState, ReasonCode, allows, apply
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.notifications import add_of_campaign
+from drumbeat.engine.store.queries import queries
 
 
 async def apply_event(

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from engine.core.canary import CanaryCounts, CanaryVerdict, judge
-from engine.core.states import ReasonCode
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
+from drumbeat.engine.core.canary import CanaryCounts, CanaryVerdict, judge
+from drumbeat.engine.core.states import ReasonCode
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
 
 # Pauses that the canary makes. A person who lifts one has the rest sent.
 CANARY_PAUSES = frozenset({ReasonCode.CANARY_FAILED, ReasonCode.CANARY_SILENT, ReasonCode.APPROVAL_NEEDED})

@@ -8,14 +8,14 @@ changes. A claim that changes no row is refused: nothing may be sent on it. Retr
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from engine.core.frequency_cap import FrequencyCap
-from engine.core.retry import Budget
-from engine.store.database import Connection
-from engine.store.facts import Fact, FactKind
-from engine.store.leases import Lease
-from engine.store.queries import queries
-from engine.store.ranges import HeldRange
-from engine.store.recording import record_looked_up
+from drumbeat.engine.core.frequency_cap import FrequencyCap
+from drumbeat.engine.core.retry import Budget
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.leases import Lease
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.ranges import HeldRange
+from drumbeat.engine.store.recording import record_looked_up
 
 _UNSPENT = Budget()
 ANSWER_LOST = "the claim's answer was lost"

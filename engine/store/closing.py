@@ -8,11 +8,11 @@ under way goes on: its outcome counts, and a deferral of it is skipped when it i
 
 from collections import Counter
 
-from engine.core.states import CampaignEvent, ReasonCode
-from engine.store.campaign_states import apply_if_allowed
-from engine.store.database import Connection
-from engine.store.queries import queries
-from engine.store.recording import change_range_counters, states
+from drumbeat.engine.core.states import CampaignEvent, ReasonCode
+from drumbeat.engine.store.campaign_states import apply_if_allowed
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.recording import change_range_counters, states
 
 # Twenty thousand recipients at most. Senders wait for the locks of a transaction: a fraction of a second.
 RANGES_A_BATCH = 20

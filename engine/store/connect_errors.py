@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import asyncpg
 
-from engine.errors import AuthenticationError, ConfigurationError, DrumbeatError, Unreachable
-from engine.system_error import system_error_text
+from drumbeat.engine.errors import AuthenticationError, ConfigurationError, DrumbeatError, Unreachable
+from drumbeat.engine.system_error import system_error_text
 
 _SECRET_OPTION = re.compile(r"((?:^|&)(?:ssl)?password=)[^&]*", re.IGNORECASE)
 _HOST = r"(?:\[[^\]]*\]|[^:/@\[]*)(?::\d*)?"

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterable, Sequence
 
 import asyncpg
 
-from engine.store.database import Connection
+from drumbeat.engine.store.database import Connection
 
 
 async def copy_text(

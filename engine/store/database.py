@@ -11,9 +11,9 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 import orjson
 
-from engine.store.connect_errors import pooler_error, translate_connect_errors
-from engine.store.queries import queries
-from engine.store.statement_times import STATEMENT_TIMES
+from drumbeat.engine.store.connect_errors import pooler_error, translate_connect_errors
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.statement_times import STATEMENT_TIMES
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
 Connection: TypeAlias = (

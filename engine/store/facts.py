@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from engine.core.retry import Budget
+from drumbeat.engine.core.retry import Budget
 
 REASON_CHARACTERS_MAX = 200
 SEPARATOR = "\x1f"  # between texts that one argument of a statement carries

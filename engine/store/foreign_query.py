@@ -12,10 +12,10 @@ from datetime import datetime
 
 import asyncpg
 
-from engine.errors import ConfigurationError, Unreachable
-from engine.store.connect_errors import safe_url
-from engine.store.database import LOST_CONNECTION, close, connect_to_read
-from engine.store.queries import queries
+from drumbeat.engine.errors import ConfigurationError, Unreachable
+from drumbeat.engine.store.connect_errors import safe_url
+from drumbeat.engine.store.database import LOST_CONNECTION, close, connect_to_read
+from drumbeat.engine.store.queries import queries
 
 QUERY_S_MAX = 900  # a longer query holds back the clean-up of its database
 SETTING = "DRUMBEAT_AUDIENCE_DATABASE_URL"

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from engine.core.media_limits import REUSE_S
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
+from drumbeat.engine.core.media_limits import REUSE_S
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
 
 # How long other processes leave an upload to the one that took it. A longer upload may be made twice, which
 # costs only its bytes.

@@ -11,13 +11,13 @@ from datetime import datetime
 
 import asyncpg
 
-from engine.core.phone_digits import phones_named
-from engine.core.retry import SILENCE_S
-from engine.core.states import CampaignEvent, CampaignState, ReasonCode, with_indefinite_article
-from engine.errors import UsageError
-from engine.store.campaign_states import apply_if_allowed
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.engine.core.phone_digits import phones_named
+from drumbeat.engine.core.retry import SILENCE_S
+from drumbeat.engine.core.states import CampaignEvent, CampaignState, ReasonCode, with_indefinite_article
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store.campaign_states import apply_if_allowed
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 RANGES_PER_TRANSACTION = 100  # about 100,000 recipients at most: keeps locks short
 # A policy sends to a recipient again this often; then a person decides. Each resend spends one failure.

@@ -3,11 +3,11 @@
 import asyncpg
 import structlog
 
-from engine.core.states import CampaignEvent, CampaignState, ReasonCode
-from engine.store.campaign_states import apply_if_allowed, set_reason
-from engine.store.database import Connection
-from engine.store.notifications import add_of_rollback
-from engine.store.queries import queries
+from drumbeat.engine.core.states import CampaignEvent, CampaignState, ReasonCode
+from drumbeat.engine.store.campaign_states import apply_if_allowed, set_reason
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.notifications import add_of_rollback
+from drumbeat.engine.store.queries import queries
 
 ROLLBACK_DETECTED = (
     "the database was restored, copied or failed over: recipients shown as not yet sent may have got "

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from engine.core.lease import FormerOwner
-from engine.errors import ConfigurationError, TryLater
-from engine.process.identity import ProcessIdentity, is_proven_dead
-from engine.store.database import Connection
-from engine.store.notifications import add_of_number
-from engine.store.queries import queries
+from drumbeat.engine.core.lease import FormerOwner
+from drumbeat.engine.errors import ConfigurationError, TryLater
+from drumbeat.engine.process.identity import ProcessIdentity, is_proven_dead
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.notifications import add_of_number
+from drumbeat.engine.store.queries import queries
 
 LEASE_S = 5.0  # with the next owner's wait of 3 s, a killed owner's number sends again within 10 s
 

@@ -4,10 +4,10 @@ Law: a recipient that the database shows as not yet sent may have got the messag
 it is sent to again only if a person says so. Whom the numbers' limits left out of reach stays pending.
 """
 
-from engine.core.states import CampaignState
-from engine.errors import UsageError
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 RANGES_PER_TRANSACTION = 100  # about 100,000 recipients at most: keeps locks short
 LOST = "the database went back in time: it may have been sent to before"

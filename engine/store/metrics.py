@@ -10,11 +10,11 @@ import asyncpg
 from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from engine.core.histogram import Histogram
-from engine.core.quota import QuotaStanding
-from engine.core.states import WAITS, CampaignState, RecipientState
-from engine.store.overview import CAMPAIGNS_MAX, UNMATCHED_MAX, Overview, OverviewReader
-from engine.store.statement_times import BOUNDS_S, StatementTimes
+from drumbeat.engine.core.histogram import Histogram
+from drumbeat.engine.core.quota import QuotaStanding
+from drumbeat.engine.core.states import WAITS, CampaignState, RecipientState
+from drumbeat.engine.store.overview import CAMPAIGNS_MAX, UNMATCHED_MAX, Overview, OverviewReader
+from drumbeat.engine.store.statement_times import BOUNDS_S, StatementTimes
 
 
 class DatabaseMetrics(Collector):

@@ -15,10 +15,10 @@ from importlib.resources.abc import Traversable
 
 import asyncpg
 
-from engine.errors import ConfigurationError, TryLater
-from engine.store.connect_errors import safe_url
-from engine.store.database import Connection, close, connect
-from engine.store.queries import queries
+from drumbeat.engine.errors import ConfigurationError, TryLater
+from drumbeat.engine.store.connect_errors import safe_url
+from drumbeat.engine.store.database import Connection, close, connect
+from drumbeat.engine.store.queries import queries
 
 OLDEST_POSTGRES, NEWEST_POSTGRES = 15, 18
 MIGRATION_TIMEOUT_S = 600.0
@@ -54,7 +54,7 @@ def migrations() -> tuple[Migration, ...]:
     """The migrations this version ships, in order."""
     found = [
         Migration(int(match[1]), match[2], _sql(version))
-        for version in (files("engine.store") / "sql" / "schema").iterdir()
+        for version in (files("drumbeat.engine.store") / "sql" / "schema").iterdir()
         if (match := re.fullmatch(r"(\d{4})_(\w+)", version.name))
     ]
     return tuple(sorted(found, key=lambda migration: migration.number))

@@ -10,11 +10,18 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from engine.core.max_failed import exceeds_max_failed
-from engine.core.notification import GIVE_UP_S, QUIET_S, Channel, Notification, NotificationEvent, event_of
-from engine.core.states import CampaignState, ReasonCode, RecipientState
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
+from drumbeat.engine.core.max_failed import exceeds_max_failed
+from drumbeat.engine.core.notification import (
+    GIVE_UP_S,
+    QUIET_S,
+    Channel,
+    Notification,
+    NotificationEvent,
+    event_of,
+)
+from drumbeat.engine.core.states import CampaignState, ReasonCode, RecipientState
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
 
 # A process that takes a delivery has this long to make it; far longer than an attempt may take. If it is
 # killed, another one delivers after this time.

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import structlog
 
-from engine.core.stops import NumberRest
-from engine.store.database import Connection
-from engine.store.leases import stop, suspend
+from drumbeat.engine.core.stops import NumberRest
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.leases import stop, suspend
 
 log = structlog.get_logger(__name__)
 

@@ -8,9 +8,9 @@ Laws:
 
 from collections.abc import Collection, Sequence
 
-from engine.core.phone_aliases import phone_aliases
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.engine.core.phone_aliases import phone_aliases
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 CHANGES_MAX = 5  # of one person, one after the other
 

@@ -9,9 +9,17 @@ from itertools import accumulate, groupby
 from operator import sub
 from typing import NamedTuple
 
-from engine.store.database import Connection
-from engine.store.facts import ACCEPTED, SEPARATOR, STORED_KIND, AttemptCounts, Fact, FactKind, shortened
-from engine.store.queries import queries
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.facts import (
+    ACCEPTED,
+    SEPARATOR,
+    STORED_KIND,
+    AttemptCounts,
+    Fact,
+    FactKind,
+    shortened,
+)
+from drumbeat.engine.store.queries import queries
 
 
 class _OutcomeRun(NamedTuple):

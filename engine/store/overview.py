@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from engine.clock import SECOND_NS, monotonic_ns
-from engine.core.quota import QuotaStanding
-from engine.store.database import LOST_CONNECTION, Pool
-from engine.store.queries import queries
-from engine.store.quota import read_number_standings
+from drumbeat.engine.clock import SECOND_NS, monotonic_ns
+from drumbeat.engine.core.quota import QuotaStanding
+from drumbeat.engine.store.database import LOST_CONNECTION, Pool
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.quota import read_number_standings
 
 PERIOD_NS = 5 * SECOND_NS  # however often somebody scrapes
 READ_S = 2.0  # Prometheus waits for 10 s; a database that takes longer than this shows as away

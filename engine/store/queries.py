@@ -16,7 +16,9 @@ _HEADER = re.compile(r"^-- name: (?P<name>[a-z_]+)\s*$", re.MULTILINE)
 def queries(group: str) -> dict[str, str]:
     """All statements of one group, by name. Using a name that does not exist raises KeyError."""
     name = f"{group}.sql"
-    return named_statements((files("engine.store") / "sql" / "queries" / name).read_text("utf-8"), name)
+    return named_statements(
+        (files("drumbeat.engine.store") / "sql" / "queries" / name).read_text("utf-8"), name
+    )
 
 
 def named_statements(text: str, file_name: str) -> dict[str, str]:

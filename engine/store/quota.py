@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from engine.core.quota import (
+from drumbeat.engine.core.quota import (
     COUNTED_S,
     GATHER_S,
     MARGIN_S,
@@ -20,9 +20,9 @@ from engine.core.quota import (
     QuotaStanding,
     limits,
 )
-from engine.core.tier import SaidTier
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
+from drumbeat.engine.core.tier import SaidTier
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
 
 ACCOUNT_SCOPE = "account"  # no phone number ID: those are digits
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from engine.store.database import Connection
-from engine.store.leases import Lease, begin_wait
-from engine.store.queries import queries
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.leases import Lease, begin_wait
+from drumbeat.engine.store.queries import queries
 
 
 @dataclass(slots=True)

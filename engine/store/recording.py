@@ -14,14 +14,14 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from engine.core.phone_aliases import phone_aliases
-from engine.core.states import CampaignEvent, ReasonCode
-from engine.store.campaign_states import apply_if_allowed
-from engine.store.database import Connection
-from engine.store.facts import ACCEPTED, STORED_KIND, AttemptCounts, Fact, FactKind, shortened
-from engine.store.opting_out import suppress_for_good
-from engine.store.outcome_runs import record_outcome_runs
-from engine.store.queries import queries
+from drumbeat.engine.core.phone_aliases import phone_aliases
+from drumbeat.engine.core.states import CampaignEvent, ReasonCode
+from drumbeat.engine.store.campaign_states import apply_if_allowed
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.facts import ACCEPTED, STORED_KIND, AttemptCounts, Fact, FactKind, shortened
+from drumbeat.engine.store.opting_out import suppress_for_good
+from drumbeat.engine.store.outcome_runs import record_outcome_runs
+from drumbeat.engine.store.queries import queries
 
 
 async def record(

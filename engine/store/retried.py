@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from engine.core.guard import PASS, Defer, Refuse, Verdict
-from engine.core.retry_guard import EarlierRecipient, check_retry
-from engine.store.claims import Candidate
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.engine.core.guard import PASS, Defer, Refuse, Verdict
+from drumbeat.engine.core.retry_guard import EarlierRecipient, check_retry
+from drumbeat.engine.store.claims import Candidate
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 
 async def retry_verdicts(

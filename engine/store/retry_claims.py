@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 import asyncpg
 
-from engine.core.retry import Budget
-from engine.store.claims import ANSWER_LOST, Candidate
-from engine.store.database import Connection
-from engine.store.facts import Fact, FactKind
-from engine.store.leases import Lease
-from engine.store.queries import queries
-from engine.store.ranges import HeldRange
-from engine.store.recording import record_looked_up
+from drumbeat.engine.core.retry import Budget
+from drumbeat.engine.store.claims import ANSWER_LOST, Candidate
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.leases import Lease
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.ranges import HeldRange
+from drumbeat.engine.store.recording import record_looked_up
 
 
 class Postponed(NamedTuple):

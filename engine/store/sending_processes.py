@@ -10,11 +10,11 @@ from typing import Any
 import asyncpg
 import orjson
 
-from engine.core.fair_share import SharedNumber
-from engine.process.identity import ProcessIdentity, is_proven_dead
-from engine.store.database import Connection
-from engine.store.leases import LEASE_S
-from engine.store.queries import queries
+from drumbeat.engine.core.fair_share import SharedNumber
+from drumbeat.engine.process.identity import ProcessIdentity, is_proven_dead
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.leases import LEASE_S
+from drumbeat.engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)

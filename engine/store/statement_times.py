@@ -9,8 +9,8 @@ from importlib.resources import files
 
 from asyncpg.connection import LoggedQuery
 
-from engine.core.histogram import Histogram
-from engine.store.queries import queries
+from drumbeat.engine.core.histogram import Histogram
+from drumbeat.engine.store.queries import queries
 
 BOUNDS_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 OTHER = "other"  # BEGIN and COMMIT, and what the driver asks itself
@@ -33,7 +33,7 @@ class StatementTimes:
 @cache
 def _groups() -> dict[str, str]:
     """The group of each statement, by its text."""
-    directory = files("engine.store") / "sql" / "queries"
+    directory = files("drumbeat.engine.store") / "sql" / "queries"
     names = sorted(
         file.name.removesuffix(".sql") for file in directory.iterdir() if file.name.endswith(".sql")
     )

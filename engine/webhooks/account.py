@@ -11,13 +11,18 @@ from typing import Any
 
 import structlog
 
-from engine.core.template_events import read_template_word
-from engine.core.tier import known_word
-from engine.store.campaign_states import pause_campaigns_of_template
-from engine.store.database import Connection
-from engine.store.queries import queries
-from engine.webhooks.events import TemplateStatus
-from engine.webhooks.parse import COMPONENTS_FIELD, TEMPLATE_FIELD, read_template, read_template_status
+from drumbeat.engine.core.template_events import read_template_word
+from drumbeat.engine.core.tier import known_word
+from drumbeat.engine.store.campaign_states import pause_campaigns_of_template
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.webhooks.events import TemplateStatus
+from drumbeat.engine.webhooks.parse import (
+    COMPONENTS_FIELD,
+    TEMPLATE_FIELD,
+    read_template,
+    read_template_status,
+)
 
 EVENTS_AT_ONCE = 100
 NUMBER_FIELD = "phone_number_quality_update"

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from engine.core.event_origin import Origin
+from drumbeat.engine.core.event_origin import Origin
 
 # The columns of a tag.
 TagColumns: TypeAlias = tuple[str | None, int | None, int | None, int | None, int | None]

@@ -9,18 +9,18 @@ import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from engine.core.event_origin import Ours
-from engine.core.phone_aliases import phone_aliases
-from engine.store.database import LOST_CONNECTION, Connection
-from engine.store.queries import queries
-from engine.webhooks.events import PHONE_NUMBER_ID, AccountEvent, IncomingMessage, Parsed, Unreadable
-from engine.webhooks.opt_out_events import act_on_events, keep_events
-from engine.webhooks.opt_outs import note_opt_outs
-from engine.webhooks.packing import GroupRow, pack
-from engine.webhooks.parse import Reader, parse
-from engine.webhooks.people import refusal
-from engine.webhooks.senders import with_senders
-from engine.webhooks.waiting import FIRST_WAIT_S
+from drumbeat.engine.core.event_origin import Ours
+from drumbeat.engine.core.phone_aliases import phone_aliases
+from drumbeat.engine.store.database import LOST_CONNECTION, Connection
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.webhooks.events import PHONE_NUMBER_ID, AccountEvent, IncomingMessage, Parsed, Unreadable
+from drumbeat.engine.webhooks.opt_out_events import act_on_events, keep_events
+from drumbeat.engine.webhooks.opt_outs import note_opt_outs
+from drumbeat.engine.webhooks.packing import GroupRow, pack
+from drumbeat.engine.webhooks.parse import Reader, parse
+from drumbeat.engine.webhooks.people import refusal
+from drumbeat.engine.webhooks.senders import with_senders
+from drumbeat.engine.webhooks.waiting import FIRST_WAIT_S
 
 # A delay of this length only makes an attempt in doubt wait longer before it counts as probably not sent.
 EVENT_FLOW_S = 1.0

@@ -9,14 +9,14 @@ from collections.abc import Callable, Collection
 
 import asyncpg
 
-from engine.core.event_origin import Origin, Ours
-from engine.core.units import SECOND_NS
-from engine.process.throttled_log import ThrottledLog
-from engine.store.database import LOST_CONNECTION, OwnConnection, Pool
-from engine.store.queries import queries
-from engine.webhooks.events import Parsed
-from engine.webhooks.inbox import BodyGroup, EventFlow, write
-from engine.webhooks.metrics import Metrics
+from drumbeat.engine.core.event_origin import Origin, Ours
+from drumbeat.engine.core.units import SECOND_NS
+from drumbeat.engine.process.throttled_log import ThrottledLog
+from drumbeat.engine.store.database import LOST_CONNECTION, OwnConnection, Pool
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.webhooks.events import Parsed
+from drumbeat.engine.webhooks.inbox import BodyGroup, EventFlow, write
+from drumbeat.engine.webhooks.metrics import Metrics
 
 WAITING_EVENTS_MAX = 50_000  # about 50 MB of bodies; the last accepted body may exceed it
 WAITING_BYTES_MAX = 64 * 1024 * 1024

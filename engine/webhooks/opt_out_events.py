@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from engine.core.phone_aliases import phone_aliases
-from engine.store.database import Connection
-from engine.store.opting_out import audit_service, follow_changed_numbers, suppress_for_good
-from engine.store.queries import queries
-from engine.webhooks.events import OptOutEvent
-from engine.webhooks.opt_outs import STOPPED_IN_APP
-from engine.webhooks.waiting import UNMATCHED_DAYS, next_wait_s
+from drumbeat.engine.core.phone_aliases import phone_aliases
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.opting_out import audit_service, follow_changed_numbers, suppress_for_good
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.webhooks.events import OptOutEvent
+from drumbeat.engine.webhooks.opt_outs import STOPPED_IN_APP
+from drumbeat.engine.webhooks.waiting import UNMATCHED_DAYS, next_wait_s
 
 REFUSED = "opted out (131050)"
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import orjson
 
-from engine.core.opt_out import WordMessage, normalised, read_word
-from engine.core.phone_aliases import phone_aliases
-from engine.store.database import Connection
-from engine.store.opting_out import follow_changed_numbers
-from engine.store.queries import queries
-from engine.webhooks.events import IncomingMessage
+from drumbeat.engine.core.opt_out import WordMessage, normalised, read_word
+from drumbeat.engine.core.phone_aliases import phone_aliases
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.opting_out import follow_changed_numbers
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.webhooks.events import IncomingMessage
 
 STOPPED_IN_APP = "opted out (stopped messages in the app)"
 Found = tuple[IncomingMessage, WordMessage]

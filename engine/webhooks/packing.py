@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import orjson
 
-from engine.webhooks.events import INSTALLATION, StatusRow
+from drumbeat.engine.webhooks.events import INSTALLATION, StatusRow
 
 GROUP_EVENTS_MAX = 1_000  # about 200 KB; the status applier takes at least one whole row
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import orjson
 
-from engine.core.error_codes import opts_out
-from engine.core.event_origin import Origin, Ours, origin_of
-from engine.core.integer import integer
-from engine.core.json_repair import repair
-from engine.core.pricing import pricing_code
-from engine.core.states import EvidenceRank
-from engine.core.tag import decode
-from engine.webhooks.events import (
+from drumbeat.engine.core.error_codes import opts_out
+from drumbeat.engine.core.event_origin import Origin, Ours, origin_of
+from drumbeat.engine.core.integer import integer
+from drumbeat.engine.core.json_repair import repair
+from drumbeat.engine.core.pricing import pricing_code
+from drumbeat.engine.core.states import EvidenceRank
+from drumbeat.engine.core.tag import decode
+from drumbeat.engine.webhooks.events import (
     FOREIGN,
     INSTALLATION,
     NO_TAG,
@@ -32,14 +32,14 @@ from engine.webhooks.events import (
     TemplateStatus,
     Unreadable,
 )
-from engine.webhooks.people import (
+from drumbeat.engine.webhooks.people import (
     PREFERENCES_FIELD,
     SYSTEM,
     change_of_number,
     preferences_in,
     sender_of,
 )
-from engine.webhooks.values import (
+from drumbeat.engine.webhooks.values import (
     TEXT_CHARACTERS_MAX,
     list_or_empty,
     read_identifier,

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from engine.core.opt_out import read_changed_number
-from engine.core.phone_digits import phone_digits
-from engine.webhooks.events import (
+from drumbeat.engine.core.opt_out import read_changed_number
+from drumbeat.engine.core.phone_digits import phone_digits
+from drumbeat.engine.webhooks.events import (
     INSTALLATION,
     PHONE_NUMBER_ID,
     RANGE_ID,
@@ -16,7 +16,7 @@ from engine.webhooks.events import (
     OptOutEvent,
     StatusRow,
 )
-from engine.webhooks.values import list_or_empty, read_identifier, read_text, read_time
+from drumbeat.engine.webhooks.values import list_or_empty, read_identifier, read_text, read_time
 
 SYSTEM = "system"  # the type of a message that the service wrote: it is no reply
 PREFERENCES_FIELD = "user_preferences"

@@ -16,20 +16,20 @@ from urllib.parse import parse_qs
 
 from pydantic import SecretStr
 
-from engine.errors import ConfigurationError
-from engine.process.answers import Answer, encode
-from engine.process.memory import rare_collections
-from engine.process.probe_server import is_foreign_address
-from engine.process.probes import Probes
-from engine.webhooks.body_coding import CODING_HEADER, NotUnpacked, unpack
-from engine.webhooks.intake import Intake
-from engine.webhooks.metrics import Metrics
-from engine.webhooks.signature import SIGNATURE_HEADER, Verifier
-from http_server.connection import HttpConnection
-from http_server.limits import Limits
-from http_server.parser import Headers, RawRequest
-from http_server.replies import ReplySlot
-from http_server.server import Server
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process.answers import Answer, encode
+from drumbeat.engine.process.memory import rare_collections
+from drumbeat.engine.process.probe_server import is_foreign_address
+from drumbeat.engine.process.probes import Probes
+from drumbeat.engine.webhooks.body_coding import CODING_HEADER, NotUnpacked, unpack
+from drumbeat.engine.webhooks.intake import Intake
+from drumbeat.engine.webhooks.metrics import Metrics
+from drumbeat.engine.webhooks.signature import SIGNATURE_HEADER, Verifier
+from drumbeat.http_server.connection import HttpConnection
+from drumbeat.http_server.limits import Limits
+from drumbeat.http_server.parser import Headers, RawRequest
+from drumbeat.http_server.replies import ReplySlot
+from drumbeat.http_server.server import Server
 
 CALLBACK_PATH = b"/webhook"
 DRAIN_S = 3.0  # for answers that wait for their commit when the receiver stops

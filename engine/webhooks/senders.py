@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import orjson
 
-from engine.core.phone_aliases import phone_aliases
-from engine.store.database import Connection
-from engine.store.queries import queries
-from engine.webhooks.events import IncomingMessage
-from engine.webhooks.people import quoted_wamid
+from drumbeat.engine.core.phone_aliases import phone_aliases
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.webhooks.events import IncomingMessage
+from drumbeat.engine.webhooks.people import quoted_wamid
 
 
 async def with_senders(connection: Connection, messages: Sequence[IncomingMessage]) -> list[IncomingMessage]:

@@ -3,17 +3,17 @@
 import asyncio
 from collections.abc import Callable, Collection
 
-from engine.process.probes import Exposition, Probes, Problem
-from engine.process.secret_file import REREAD_S
-from engine.store.database import Pool
-from engine.store.metrics import DatabaseMetrics
-from engine.store.overview import OverviewReader
-from engine.store.statement_times import STATEMENT_TIMES
-from engine.webhooks.intake import Intake
-from engine.webhooks.metrics import Metrics
-from engine.webhooks.receiver import Receiver, Secrets, listening
-from engine.webhooks.reconciler import Intervals, Reconciler
-from http_server.limits import Limits
+from drumbeat.engine.process.probes import Exposition, Probes, Problem
+from drumbeat.engine.process.secret_file import REREAD_S
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.metrics import DatabaseMetrics
+from drumbeat.engine.store.overview import OverviewReader
+from drumbeat.engine.store.statement_times import STATEMENT_TIMES
+from drumbeat.engine.webhooks.intake import Intake
+from drumbeat.engine.webhooks.metrics import Metrics
+from drumbeat.engine.webhooks.receiver import Receiver, Secrets, listening
+from drumbeat.engine.webhooks.reconciler import Intervals, Reconciler
+from drumbeat.http_server.limits import Limits
 
 POOL_CONNECTIONS = 8  # two commits, health, statuses, account events, unsettled ones, policies, one spare
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from engine.core.phone_digits import phones_named
-from engine.store.database import Connection
-from engine.store.queries import queries
-from engine.webhooks.status_stops import note_stops
-from engine.webhooks.waiting import FIRST_WAIT_S, UNMATCHED_DAYS
+from drumbeat.engine.core.phone_digits import phones_named
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.webhooks.status_stops import note_stops
+from drumbeat.engine.webhooks.waiting import FIRST_WAIT_S, UNMATCHED_DAYS
 
 BATCH_EVENTS_MAX = 10_000  # larger batches gain nothing and hold their locks longer
 SINGLES_SHARE = 10  # at least a tenth of a batch for single events, so that neither kind starves the other

@@ -12,15 +12,15 @@ from typing import Any
 import asyncpg
 import structlog
 
-from engine.core.error_codes import QUIET_CODES
-from engine.core.refusal_runs import RefusalRuns, Sender
-from engine.core.states import CampaignEvent, ReasonCode
-from engine.core.status_stops import Reported, StatusStop, stops_of
-from engine.core.stops import AccountStop, CampaignPause, NumberRest
-from engine.store.campaign_states import apply_if_allowed, pause_campaigns_of_template
-from engine.store.database import Connection
-from engine.store.number_rests import let_rest
-from engine.store.queries import queries
+from drumbeat.engine.core.error_codes import QUIET_CODES
+from drumbeat.engine.core.refusal_runs import RefusalRuns, Sender
+from drumbeat.engine.core.states import CampaignEvent, ReasonCode
+from drumbeat.engine.core.status_stops import Reported, StatusStop, stops_of
+from drumbeat.engine.core.stops import AccountStop, CampaignPause, NumberRest
+from drumbeat.engine.store.campaign_states import apply_if_allowed, pause_campaigns_of_template
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.number_rests import let_rest
+from drumbeat.engine.store.queries import queries
 
 _log = structlog.get_logger()
 

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 import asyncpg
 import orjson
 
-from engine.core.event_origin import Ours
-from engine.core.phone_aliases import phone_aliases
-from engine.store.database import Connection
-from engine.store.queries import queries
-from engine.webhooks.events import IncomingMessage
-from engine.webhooks.inbox import BodyGroup, write
-from engine.webhooks.opt_out_events import act_on_events
-from engine.webhooks.opt_outs import Words, found_words, note_opt_outs
-from engine.webhooks.senders import with_senders
-from engine.webhooks.waiting import UNMATCHED_DAYS, next_wait_s
+from drumbeat.engine.core.event_origin import Ours
+from drumbeat.engine.core.phone_aliases import phone_aliases
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.webhooks.events import IncomingMessage
+from drumbeat.engine.webhooks.inbox import BodyGroup, write
+from drumbeat.engine.webhooks.opt_out_events import act_on_events
+from drumbeat.engine.webhooks.opt_outs import Words, found_words, note_opt_outs
+from drumbeat.engine.webhooks.senders import with_senders
+from drumbeat.engine.webhooks.waiting import UNMATCHED_DAYS, next_wait_s
 
 AT_ONCE = 100
 

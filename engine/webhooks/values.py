@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from engine.core.sanitise import sanitise
+from drumbeat.engine.core.sanitise import sanitise
 
 TEXT_CHARACTERS_MAX = 512  # per text; the limit on the body bounds the rest
 TIMES_REMEMBERED, TIME_CHARACTERS_MAX = 1_024, 20

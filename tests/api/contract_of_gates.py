@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from engine.core.outcome import Accepted, NotSent
+from drumbeat.engine.core.outcome import Accepted, NotSent
 
 from .loopback import Conversation, Server, free_port
 from .transports import (

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from engine.core.outcome import Accepted, Outcome, Rejected, Scope, Throttled, Transient, Unknown
+from drumbeat.engine.core.outcome import Accepted, Outcome, Rejected, Scope, Throttled, Transient, Unknown
 
 from .loopback import Conversation, Server
 from .transports import (

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from engine.core.outcome import Accepted, NotSent, Unknown
+from drumbeat.engine.core.outcome import Accepted, NotSent, Unknown
 
 from .loopback import Conversation, Server
 from .transports import ACCEPTED, PAYLOAD, STRAY, Factory, open_gate, sending, turns_of_the_loop

@@ -1,6 +1,6 @@
 """A message of each free-form type, with the type that the ledger shows."""
 
-from engine.api import (
+from drumbeat.engine.api import (
     Audio,
     Contact,
     Contacts,

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from emulator.config import EmulatorConfig, NumberConfig
-from emulator.testing import Emulator, running_emulator
-from engine.api import (
+from drumbeat.emulator.config import EmulatorConfig, NumberConfig
+from drumbeat.emulator.testing import Emulator, running_emulator
+from drumbeat.engine.api import (
     CatalogItem,
     CouponCode,
     FlowToken,

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from engine.api.lanes import LaneTransport
-from engine.api.transport import PermitGate, Transport
-from engine.core.outcome import NotSent, Outcome, Unknown
+from drumbeat.engine.api.lanes import LaneTransport
+from drumbeat.engine.api.transport import PermitGate, Transport
+from drumbeat.engine.core.outcome import NotSent, Outcome, Unknown
 
 from .transports import shut_gate
 

@@ -6,7 +6,7 @@ import os
 import aiohttp
 import pytest
 
-from engine.api.connection_errors import REASON_CHARACTERS_MAX, error_reason
+from drumbeat.engine.api.connection_errors import REASON_CHARACTERS_MAX, error_reason
 
 
 @pytest.mark.parametrize(

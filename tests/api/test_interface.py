@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.document.build import build_document
+from drumbeat.emulator.document.build import build_document
 
 from .interface_rows import CONFIG, FREE_FORM, INTERFACE, ROWS, driven
 

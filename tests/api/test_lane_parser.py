@@ -14,8 +14,8 @@ from aiohttp.streams import StreamReader
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.api.lane_connection import Lane, plain_body
-from engine.core.outcome import Unknown
+from drumbeat.engine.api.lane_connection import Lane, plain_body
+from drumbeat.engine.core.outcome import Unknown
 from tests.api.lanes import lane_transport, lanes
 
 from .loopback import Conversation, Server, serving

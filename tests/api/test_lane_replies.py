@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from engine.api.lanes import CONNECTS_MAX
-from engine.api.reply import BODY_BYTES_MAX
-from engine.core.outcome import Accepted, NotSent, Unknown
+from drumbeat.engine.api.lanes import CONNECTS_MAX
+from drumbeat.engine.api.reply import BODY_BYTES_MAX
+from drumbeat.engine.core.outcome import Accepted, NotSent, Unknown
 from tests.api.lanes import lane_transport
 
 from .loopback import Conversation, Server

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from engine.api import lanes as lanes_module
-from engine.api.lanes import LaneTransport
-from engine.core.outcome import Accepted, NotSent, Unknown
+from drumbeat.engine.api import lanes as lanes_module
+from drumbeat.engine.api.lanes import LaneTransport
+from drumbeat.engine.core.outcome import Accepted, NotSent, Unknown
 from tests.api.lanes import lane_transport, lanes
 
 from .loopback import Conversation, Server, serving

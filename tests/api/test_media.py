@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from emulator.config import EmulatorConfig, NumberConfig
-from emulator.testing import Emulator, running_emulator
-from engine.api import Service, ServiceError
-from engine.core.media_limits import MEGABYTE
-from engine.errors import ConfigurationError, UsageError
+from drumbeat.emulator.config import EmulatorConfig, NumberConfig
+from drumbeat.emulator.testing import Emulator, running_emulator
+from drumbeat.engine.api import Service, ServiceError
+from drumbeat.engine.core.media_limits import MEGABYTE
+from drumbeat.engine.errors import ConfigurationError, UsageError
 
 NUMBER = "1"
 CONFIG = EmulatorConfig(port=0, numbers=(NumberConfig(NUMBER, 1000),))

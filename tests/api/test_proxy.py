@@ -6,12 +6,12 @@ import pytest
 from pydantic import SecretStr
 from yarl import URL
 
-from engine.api import Service
-from engine.api.proxy import Proxy, proxy_of
-from engine.app import transport_of
-from engine.core.outcome import NotSent
-from engine.errors import Unreachable
-from engine.process.settings import ServiceSettings
+from drumbeat.engine.api import Service
+from drumbeat.engine.api.proxy import Proxy, proxy_of
+from drumbeat.engine.app import transport_of
+from drumbeat.engine.core.outcome import NotSent
+from drumbeat.engine.errors import Unreachable
+from drumbeat.engine.process.settings import ServiceSettings
 
 from .loopback import Conversation, Server, serving
 from .transports import PAYLOAD, aclosing_transport, open_gate

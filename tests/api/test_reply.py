@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import CIMultiDict
 
-from engine.api.reply import DETAIL_CHARACTERS_MAX, ParsedReply, outcome_of, parse_error, parse_reply
-from engine.core.outcome import Accepted, Throttled, Unknown
+from drumbeat.engine.api.reply import DETAIL_CHARACTERS_MAX, ParsedReply, outcome_of, parse_error, parse_reply
+from drumbeat.engine.core.outcome import Accepted, Throttled, Unknown
 
 
 def parse(content: Any, status: int = 400, **headers: str) -> ParsedReply:

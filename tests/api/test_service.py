@@ -9,15 +9,15 @@ from urllib.parse import parse_qs, urlsplit
 import orjson
 import pytest
 
-from engine.api import Service, ServiceError, Text
-from engine.api.call_budget import BURST, LocalCallBudget
-from engine.api.caller import ANSWER_BYTES_MAX
-from engine.api.endpoints.numbers import NumberRecord
-from engine.api.endpoints.templates import TemplateRecord
-from engine.api.paging import PAGE_SIZE, PAGES_MAX
-from engine.core.message import compile_template
-from engine.core.outcome import Scope
-from engine.errors import TryLater, Unreachable
+from drumbeat.engine.api import Service, ServiceError, Text
+from drumbeat.engine.api.call_budget import BURST, LocalCallBudget
+from drumbeat.engine.api.caller import ANSWER_BYTES_MAX
+from drumbeat.engine.api.endpoints.numbers import NumberRecord
+from drumbeat.engine.api.endpoints.templates import TemplateRecord
+from drumbeat.engine.api.paging import PAGE_SIZE, PAGES_MAX
+from drumbeat.engine.core.message import compile_template
+from drumbeat.engine.core.outcome import Scope
+from drumbeat.engine.errors import TryLater, Unreachable
 
 from .loopback import Conversation, Script, Server, free_port, serving
 from .transports import answering

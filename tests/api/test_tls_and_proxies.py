@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from engine.api.lanes import LaneTransport
-from engine.app import transport_of
-from engine.core.outcome import Accepted, NotSent
-from engine.process.settings import ServiceSettings
+from drumbeat.engine.api.lanes import LaneTransport
+from drumbeat.engine.app import transport_of
+from drumbeat.engine.core.outcome import Accepted, NotSent
+from drumbeat.engine.process.settings import ServiceSettings
 from tests.api.lanes import lanes
 
 from .loopback import Conversation, Server, serving

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Protocol
 
-from engine.api.transport import Transport
+from drumbeat.engine.api.transport import Transport
 
 from .loopback import Conversation, Script, Server, serving
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from benchmarks.harness.machine import Conditions
-from benchmarks.harness.results import Load, Pace, Run, StageRun
-from benchmarks.planning import PLAN
-from benchmarks.receiving import RECEIVE
-from benchmarks.report.content import PaceRow, Results, ScalingRow, Series, StageRow, report_of
+from drumbeat.benchmarks.harness.machine import Conditions
+from drumbeat.benchmarks.harness.results import Load, Pace, Run, StageRun
+from drumbeat.benchmarks.planning import PLAN
+from drumbeat.benchmarks.receiving import RECEIVE
+from drumbeat.benchmarks.report.content import PaceRow, Results, ScalingRow, Series, StageRow, report_of
 
 CONDITIONS = Conditions(
     processor="Processor <1>",

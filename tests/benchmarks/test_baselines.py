@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.senders import baselines
-from benchmarks.senders.baselines import BaselineResult, Send, Task, in_loops, in_tasks
+from drumbeat.benchmarks.senders import baselines
+from drumbeat.benchmarks.senders.baselines import BaselineResult, Send, Task, in_loops, in_tasks
 
 Runs = Callable[[Send, Task], Awaitable[BaselineResult]]
 NUMBERS = ("1", "2", "3")

@@ -11,9 +11,9 @@ import orjson
 import psutil
 import pytest
 
-from benchmarks.report import page
-from campaigns.cli import bench
-from engine.errors import ConfigurationError
+from drumbeat.benchmarks.report import page
+from drumbeat.campaigns.cli import bench
+from drumbeat.engine.errors import ConfigurationError
 from tests.benchmarks.samples import report
 from tests.cli.processes import Drumbeat, Service, children_of, leftovers, serving, until
 
@@ -126,7 +126,10 @@ def test_a_bench_that_is_stopped_leaves_nothing(
     drumbeat: Drumbeat, scratch: Path, tmp_path: Path, number: int, exit_code: int
 ) -> None:
     bench = drumbeat.start("bench", "--duration", "60", "--numbers", "2", "--rate", "50", "--output", "kept")
-    until(lambda: any("benchmarks.harness.workers" in words for words in children_of(bench.pid)), "it sends")
+    until(
+        lambda: any("drumbeat.benchmarks.harness.workers" in words for words in children_of(bench.pid)),
+        "it sends",
+    )
     os.kill(bench.pid, number)
     _, stderr = bench.communicate(timeout=60)
     assert bench.returncode == exit_code, stderr
@@ -137,7 +140,10 @@ def test_a_bench_that_is_stopped_leaves_nothing(
 
 def test_a_bench_that_is_killed_leaves_nothing_either(drumbeat: Drumbeat, scratch: Path) -> None:
     bench = drumbeat.start("bench", "--duration", "60", "--numbers", "2", "--rate", "50", "--output", "kept")
-    until(lambda: any("benchmarks.harness.workers" in words for words in children_of(bench.pid)), "it sends")
+    until(
+        lambda: any("drumbeat.benchmarks.harness.workers" in words for words in children_of(bench.pid)),
+        "it sends",
+    )
     family = psutil.Process(bench.pid).children(recursive=True)
     assert any("emulator" in child.cmdline() for child in family)
     assert any("/postgres" in words for words in leftovers(scratch))
@@ -232,5 +238,7 @@ def test_a_dry_run_says_what_would_be_measured(drumbeat: Drumbeat, scratch: Path
 
 
 def test_plotly_and_jinja2_are_imported_only_to_write_a_page() -> None:
-    script = "import sys, campaigns.cli.bench; sys.exit(bool({'plotly', 'jinja2'} & sys.modules.keys()))"
+    script = (
+        "import sys, drumbeat.campaigns.cli.bench; sys.exit(bool({'plotly', 'jinja2'} & sys.modules.keys()))"
+    )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.report.compare import compare
-from benchmarks.report.text import comparison_table
+from drumbeat.benchmarks.report.compare import compare
+from drumbeat.benchmarks.report.text import comparison_table
 from tests.benchmarks.samples import CONDITIONS, LOAD, report, stages_report
 from tests.benchmarks.test_report import sender
 

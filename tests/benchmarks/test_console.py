@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from benchmarks.viewing.tab import Course
-from benchmarks.viewing.turns import Turns, Window
-from benchmarks.viewing.view_times import p95
+from drumbeat.benchmarks.viewing.tab import Course
+from drumbeat.benchmarks.viewing.turns import Turns, Window
+from drumbeat.benchmarks.viewing.view_times import p95
 from tests.cli.processes import ROOT
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -18,7 +18,7 @@ LONGEST_S = 600.0
 
 def run(*words: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.console", *SHORT, *words],
+        [sys.executable, "-m", "drumbeat.benchmarks.console", *SHORT, *words],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.senders.engine import steady_per_s
+from drumbeat.benchmarks.senders.engine import steady_per_s
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.senders.latency import BOUNDS_MS, TimedTransport, evenly, histogram, percentiles
-from engine.api.transport import Transport
-from engine.core.outcome import Accepted, NotSent, Unknown
+from drumbeat.benchmarks.senders.latency import BOUNDS_MS, TimedTransport, evenly, histogram, percentiles
+from drumbeat.engine.api.transport import Transport
+from drumbeat.engine.core.outcome import Accepted, NotSent, Unknown
 from tests.api.lanes import FastPathTransport, lane_transport
 from tests.api.loopback import Conversation, Server
 from tests.api.transport_contract import TransportContract

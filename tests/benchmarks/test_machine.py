@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from benchmarks.harness import machine
+from drumbeat.benchmarks.harness import machine
 
 BUSY_S = 0.3
 CHILD = f"""

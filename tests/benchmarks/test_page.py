@@ -12,9 +12,9 @@ import pytest
 from playwright.async_api import async_playwright
 from plotly.offline import get_plotlyjs
 
-from benchmarks.report.charts import Bar, bars, lines
-from benchmarks.report.compare import compare
-from benchmarks.report.page import page_of
+from drumbeat.benchmarks.report.charts import Bar, bars, lines
+from drumbeat.benchmarks.report.compare import compare
+from drumbeat.benchmarks.report.page import page_of
 from tests.benchmarks.samples import CONDITIONS, report, stages_report
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

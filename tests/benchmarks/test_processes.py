@@ -5,10 +5,16 @@ import tempfile
 
 import pytest
 
-from benchmarks.harness.processes import BenchmarkFailed, first_line, held_signals, listening, started
-from campaigns import child_processes as ending
+from drumbeat.benchmarks.harness.processes import (
+    BenchmarkFailed,
+    first_line,
+    held_signals,
+    listening,
+    started,
+)
+from drumbeat.campaigns import child_processes as ending
 
-WORKER = ["-m", "benchmarks.harness.workers", "benchmarks.planning:measure"]
+WORKER = ["-m", "drumbeat.benchmarks.harness.workers", "drumbeat.benchmarks.planning:measure"]
 
 
 def test_a_signal_waits_for_the_end_of_the_block() -> None:

@@ -9,12 +9,12 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import orjson
 import pytest
 
-from benchmarks.harness import control_plane as control
-from benchmarks.harness.control_plane import IDENTITY, prove_emulator
-from benchmarks.harness.emulators import RunningEmulator
-from benchmarks.harness.seeding import seed_campaign
-from engine.errors import ConfigurationError
-from engine.store.database import Pool
+from drumbeat.benchmarks.harness import control_plane as control
+from drumbeat.benchmarks.harness.control_plane import IDENTITY, prove_emulator
+from drumbeat.benchmarks.harness.emulators import RunningEmulator
+from drumbeat.benchmarks.harness.seeding import seed_campaign
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.store.database import Pool
 
 HEALTH = {
     "status": "ok",

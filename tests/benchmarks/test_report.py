@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 import pytest
 
-from benchmarks.report.compare import compare
-from benchmarks.report.content import read_report
-from benchmarks.report.text import (
+from drumbeat.benchmarks.report.compare import compare
+from drumbeat.benchmarks.report.content import read_report
+from drumbeat.benchmarks.report.text import (
     conditions_rows,
     headline,
     latency_tables,
@@ -18,7 +18,7 @@ from benchmarks.report.text import (
     stages_table,
     warnings,
 )
-from engine.errors import ConfigurationError
+from drumbeat.engine.errors import ConfigurationError
 from tests.benchmarks.samples import CONDITIONS, report, stages_report
 
 

@@ -17,7 +17,7 @@ NAMES = sorted({path.stem for path in (ROOT / "benchmarks").glob("*.py")} - NOT_
 
 
 def command(name: str, *words: str) -> Sequence[str]:
-    return sys.executable, "-m", f"benchmarks.{name}", *words
+    return sys.executable, "-m", f"drumbeat.benchmarks.{name}", *words
 
 
 @contextmanager
@@ -65,4 +65,4 @@ def test_each_says_what_it_is_and_takes_no_nonsense(name: str) -> None:
         command(name, "-1"), cwd=ROOT, capture_output=True, timeout=ENDS_S_MAX, check=False
     )
     assert wrong.returncode == 2
-    assert f"usage: python -m benchmarks.{name}".encode() in wrong.stderr
+    assert f"usage: python -m drumbeat.benchmarks.{name}".encode() in wrong.stderr

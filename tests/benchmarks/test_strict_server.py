@@ -5,8 +5,8 @@ import http.client
 import orjson
 import pytest
 
-from benchmarks.harness.emulators import EmulatorSpec
-from benchmarks.harness.strict_server import SECOND_NS, SlidingSecond, strict_server
+from drumbeat.benchmarks.harness.emulators import EmulatorSpec
+from drumbeat.benchmarks.harness.strict_server import SECOND_NS, SlidingSecond, strict_server
 
 
 @pytest.mark.parametrize(

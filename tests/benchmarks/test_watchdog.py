@@ -7,9 +7,9 @@ from pathlib import Path
 import orjson
 import psutil
 
-from benchmarks.harness.watchdog import register, unregister, watchdog
+from drumbeat.benchmarks.harness.watchdog import register, unregister, watchdog
 
-WATCHDOG = (sys.executable, "-m", "benchmarks.harness.watchdog")
+WATCHDOG = (sys.executable, "-m", "drumbeat.benchmarks.harness.watchdog")
 SLEEPING = (sys.executable, "-c", "import time; time.sleep(600)")
 
 

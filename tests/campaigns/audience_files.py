@@ -12,7 +12,7 @@ import pyarrow
 import pyarrow.parquet
 import xlsxwriter
 
-from campaigns.audience.open.unpacking import zstd
+from drumbeat.campaigns.audience.open.unpacking import zstd
 
 Rows = Sequence[Sequence[str]]
 

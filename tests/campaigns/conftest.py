@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.open import encoding, reader
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning import range_size, staging
-from engine.store.database import Pool
+from drumbeat.campaigns.audience.open import encoding, reader
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning import range_size, staging
+from drumbeat.engine.store.database import Pool
 
 DEFINITION = {
     "components": [{"type": "BODY", "text": "Hello {{1}}, your order {{2}} is on its way"}],

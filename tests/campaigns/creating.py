@@ -3,10 +3,10 @@
 import asyncpg
 import pytest
 
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.progress import PlanProgress
-from engine.store.database import Pool
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.progress import PlanProgress
+from drumbeat.engine.store.database import Pool
 
 
 class Killed(BaseException):

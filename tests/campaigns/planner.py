@@ -9,9 +9,9 @@ import sys
 import threading
 from pathlib import Path
 
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.progress import PlanProgress
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.progress import PlanProgress
 
 
 def peak_mib() -> float:

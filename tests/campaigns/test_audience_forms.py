@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.options.sources import SqlQuery
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from engine.store.database import Pool
+from drumbeat.campaigns.options.sources import SqlQuery
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.audience_files import (
     packed,
     write_csv,

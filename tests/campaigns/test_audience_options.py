@@ -8,13 +8,13 @@ import asyncpg
 import pytest
 import xlsxwriter
 
-from campaigns.audience.open.opening import open_table
-from campaigns.options.sources import AS_IT_IS, CampaignResult, ReadOptions, SqlQuery
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from engine.core.states import RecipientState
-from engine.errors import ConfigurationError, UsageError
-from engine.store.database import Pool
+from drumbeat.campaigns.audience.open.opening import open_table
+from drumbeat.campaigns.options.sources import AS_IT_IS, CampaignResult, ReadOptions, SqlQuery
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import assert_range_counters_equal_a_recount, everything, recipients, recount
 

@@ -12,14 +12,14 @@ import pyarrow.parquet
 import pytest
 import xlsxwriter
 
-from campaigns.audience.check.inspection import inspect_audience
-from campaigns.audience.check.row_check import RowRules
-from campaigns.audience.open import parquet, unpacking, workbook_reader
-from campaigns.options.sources import Format, ReadOptions, SqlQuery
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from engine.errors import ConfigurationError, DrumbeatError, UsageError
-from engine.store.database import Pool
+from drumbeat.campaigns.audience.check.inspection import inspect_audience
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.open import parquet, unpacking, workbook_reader
+from drumbeat.campaigns.options.sources import Format, ReadOptions, SqlQuery
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.engine.errors import ConfigurationError, DrumbeatError, UsageError
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.audience_files import pack
 from tests.campaigns.creating import everything
 

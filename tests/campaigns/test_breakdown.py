@@ -5,15 +5,15 @@ from decimal import Decimal
 
 import pytest
 
-from campaigns.cli.breakdown_text import headings, row
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.prices import Price
-from campaigns.results.breakdown import By, Line, breakdown
-from campaigns.results.replies import reply_pages
-from engine.core.pricing import pricing_code
-from engine.core.states import RecipientState
-from engine.store.database import Pool
+from drumbeat.campaigns.cli.breakdown_text import headings, row
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.prices import Price
+from drumbeat.campaigns.results.breakdown import By, Line, breakdown
+from drumbeat.campaigns.results.replies import reply_pages
+from drumbeat.engine.core.pricing import pricing_code
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 
 NOON = datetime(2026, 7, 1, 12, 30, tzinfo=UTC)

@@ -7,25 +7,25 @@ from typing import Any
 
 import pytest
 
-from campaigns.changing import delete
-from campaigns.changing.amend import amend_campaign
-from campaigns.changing.delete import delete_campaign
-from campaigns.life import control
-from campaigns.life.control import cancel, pause, start
-from campaigns.options.campaign_spec import campaign_spec
-from campaigns.options.order import OrderOptions
-from campaigns.options.spec import CampaignSpec
-from campaigns.options.stored import stored_options
-from campaigns.options.values import of_clone, of_edit
-from campaigns.planning import change, create
-from campaigns.planning.change import ChangeRefused
-from campaigns.planning.change_rules import Effect
-from campaigns.planning.create import create_campaign
-from campaigns.planning.created import CreatedCampaign
-from campaigns.results.report import campaign_report
-from engine.core.order import Priority
-from engine.errors import ConfigurationError, TryLater, UsageError
-from engine.store.database import Pool
+from drumbeat.campaigns.changing import delete
+from drumbeat.campaigns.changing.amend import amend_campaign
+from drumbeat.campaigns.changing.delete import delete_campaign
+from drumbeat.campaigns.life import control
+from drumbeat.campaigns.life.control import cancel, pause, start
+from drumbeat.campaigns.options.campaign_spec import campaign_spec
+from drumbeat.campaigns.options.order import OrderOptions
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.stored import stored_options
+from drumbeat.campaigns.options.values import of_clone, of_edit
+from drumbeat.campaigns.planning import change, create
+from drumbeat.campaigns.planning.change import ChangeRefused
+from drumbeat.campaigns.planning.change_rules import Effect
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.planning.created import CreatedCampaign
+from drumbeat.campaigns.results.report import campaign_report
+from drumbeat.engine.core.order import Priority
+from drumbeat.engine.errors import ConfigurationError, TryLater, UsageError
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import Killed, create_and_be_killed, everything, recipients
 

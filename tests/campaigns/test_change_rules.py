@@ -2,12 +2,12 @@
 
 import pytest
 
-from campaigns.options.order import OrderOptions
-from campaigns.options.schedule import read_schedule
-from campaigns.options.spec import AUDIENCE_CONTENT, CampaignSpec, Difference, identify
-from campaigns.planning.change_rules import CHANGEABLE, Effect, decide_changes, effect_of
-from engine.core.order import Priority
-from engine.core.states import CampaignState as State
+from drumbeat.campaigns.options.order import OrderOptions
+from drumbeat.campaigns.options.schedule import read_schedule
+from drumbeat.campaigns.options.spec import AUDIENCE_CONTENT, CampaignSpec, Difference, identify
+from drumbeat.campaigns.planning.change_rules import CHANGEABLE, Effect, decide_changes, effect_of
+from drumbeat.engine.core.order import Priority
+from drumbeat.engine.core.states import CampaignState as State
 
 APPLIED, ANEW, REFUSED = Effect.APPLIED, Effect.PLANNED_ANEW, Effect.REFUSED
 

@@ -10,26 +10,26 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from campaigns.actor import actor
-from campaigns.cli.report_text import report_lines
-from campaigns.life import control as service
-from campaigns.life.control import CampaignChange
-from campaigns.life.run import run_campaign
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.results.report import campaign_report
-from engine.core.states import CampaignState, IllegalTransition, ReasonCode
-from engine.errors import ConfigurationError, TryLater
-from engine.process.identity import this_process
-from engine.process.settings import ServiceSettings
-from engine.store import closing
-from engine.store.claims import advance_watermark
-from engine.store.closing import close_ranges
-from engine.store.database import Pool
-from engine.store.leases import take_lease
-from engine.store.ranges import take_range
-from engine.store.recording import change_range_counters
-from engine.store.sending_processes import note_live
+from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.cli.report_text import report_lines
+from drumbeat.campaigns.life import control as service
+from drumbeat.campaigns.life.control import CampaignChange
+from drumbeat.campaigns.life.run import run_campaign
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.results.report import campaign_report
+from drumbeat.engine.core.states import CampaignState, IllegalTransition, ReasonCode
+from drumbeat.engine.errors import ConfigurationError, TryLater
+from drumbeat.engine.process.identity import this_process
+from drumbeat.engine.process.settings import ServiceSettings
+from drumbeat.engine.store import closing
+from drumbeat.engine.store.claims import advance_watermark
+from drumbeat.engine.store.closing import close_ranges
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.leases import take_lease
+from drumbeat.engine.store.ranges import take_range
+from drumbeat.engine.store.recording import change_range_counters
+from drumbeat.engine.store.sending_processes import note_live
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.sending.planted import another_process
 
@@ -174,7 +174,7 @@ async def test_when_a_campaign_is_due_is_the_databases_to_say(
         def now(cls, tz: tzinfo | None = None) -> "Ahead":
             return cls(2200, 1, 1, tzinfo=tz)
 
-    monkeypatch.setattr("campaigns.life.run.datetime", Ahead, raising=False)
+    monkeypatch.setattr("drumbeat.campaigns.life.run.datetime", Ahead, raising=False)
     await create_campaign(ready, spec("later", audience, "2190-01-01T00:00Z"))
     nobody = ServiceSettings("http://127.0.0.1:9", SecretStr("t"))
     with pytest.raises(TryLater, match="starts at 2190"):

@@ -6,15 +6,15 @@ from collections.abc import Awaitable, Callable
 import pytest
 from pydantic import SecretStr
 
-from campaigns.life import control as service
-from campaigns.life.control import CampaignChange
-from campaigns.life.run import run_campaign
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.results.status import CampaignStatus, campaign_status
-from engine.errors import TryLater
-from engine.process.settings import ServiceSettings
-from engine.store.database import Connection, Pool
+from drumbeat.campaigns.life import control as service
+from drumbeat.campaigns.life.control import CampaignChange
+from drumbeat.campaigns.life.run import run_campaign
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.results.status import CampaignStatus, campaign_status
+from drumbeat.engine.errors import TryLater
+from drumbeat.engine.process.settings import ServiceSettings
+from drumbeat.engine.store.database import Connection, Pool
 from tests.campaigns.conftest import WriteAudience
 
 Steer = Callable[[Connection, str], Awaitable[CampaignChange]]
@@ -63,7 +63,7 @@ async def test_a_run_that_meets_a_pause_names_its_reason_even_if_it_is_lifted_me
             await service.resume(connection, spring)
         return await campaign_status(asked, campaign_id)
 
-    monkeypatch.setattr("campaigns.life.run.campaign_status", lifted)
+    monkeypatch.setattr("drumbeat.campaigns.life.run.campaign_status", lifted)
     async with pool.acquire() as connection:
         await service.start(connection, spring)
         await service.pause(connection, spring)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.check.copy_rejected import copy_rejected
-from campaigns.audience.check.inspection import inspect_audience
-from campaigns.audience.check.reject_file import RejectFile
-from campaigns.audience.check.row_check import RowRules
-from campaigns.reject import Reject
-from engine.errors import ConfigurationError
+from drumbeat.campaigns.audience.check.copy_rejected import copy_rejected
+from drumbeat.campaigns.audience.check.inspection import inspect_audience
+from drumbeat.campaigns.audience.check.reject_file import RejectFile
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.reject import Reject
+from drumbeat.engine.errors import ConfigurationError
 from tests.campaigns.conftest import WriteAudience
 
 HEADING = "Name;Telefon;Notiz;variable_1"
@@ -96,7 +96,7 @@ def test_what_is_no_list_is_refused(audience: Path) -> None:
 def test_a_list_of_more_than_anybody_corrects_is_refused(
     audience: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("campaigns.audience.check.copy_rejected.LISTED_MAX", 2)
+    monkeypatch.setattr("drumbeat.campaigns.audience.check.copy_rejected.LISTED_MAX", 2)
     path = tmp_path / "many.csv"
     with RejectFile(path, audience) as rejects:
         rejects.add(Reject(line, "row_shape", "", "x") for line in range(2, 5))

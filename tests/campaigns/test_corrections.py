@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.check.corrections import corrected
-from campaigns.audience.check.row_check import RowRules, row_check
-from campaigns.audience.open.reader import RowBatch
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.reject import Reject
-from engine.errors import ConfigurationError, UsageError
-from engine.store.database import Pool
+from drumbeat.campaigns.audience.check.corrections import corrected
+from drumbeat.campaigns.audience.check.row_check import RowRules, row_check
+from drumbeat.campaigns.audience.open.reader import RowBatch
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.reject import Reject
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.audience_files import (
     Rows,
     write_csv,

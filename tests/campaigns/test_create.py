@@ -7,14 +7,14 @@ from datetime import UTC, datetime, time
 
 import pytest
 
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.planning.plan import PlanCounts
-from campaigns.progress import PlanProgress
-from engine.core.phone_aliases import canonical_phone
-from engine.errors import UsageError
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.planning.plan import PlanCounts
+from drumbeat.campaigns.progress import PlanProgress
+from drumbeat.engine.core.phone_aliases import canonical_phone
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import assert_range_counters_equal_a_recount, recipients
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning import planning
-from campaigns.planning.change import NameTaken
-from campaigns.planning.create import create_campaign
-from engine.errors import ConfigurationError, TryLater
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning import planning
+from drumbeat.campaigns.planning.change import NameTaken
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.engine.errors import ConfigurationError, TryLater
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import everything
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from engine.errors import ConfigurationError, UsageError
-from engine.store.database import Pool
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import create_and_be_killed, everything
 

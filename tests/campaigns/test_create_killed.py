@@ -8,16 +8,16 @@ from typing import Any
 import asyncpg
 import pytest
 
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning import disk_limit, planning
-from campaigns.planning import freeze as freezing
-from campaigns.planning.create import create_campaign
-from campaigns.planning.plan import PlanCounts
-from campaigns.progress import PlanProgress
-from engine.errors import TryLater
-from engine.process.disk_space import Disk
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning import disk_limit, planning
+from drumbeat.campaigns.planning import freeze as freezing
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.planning.plan import PlanCounts
+from drumbeat.campaigns.progress import PlanProgress
+from drumbeat.engine.errors import TryLater
+from drumbeat.engine.process.disk_space import Disk
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import (
     assert_range_counters_equal_a_recount,
@@ -72,7 +72,7 @@ async def test_a_full_disk_ends_the_planning_and_free_space_lets_it_continue(
             free[0] = 0
 
     monkeypatch.setattr(disk_limit, "CHECK_PERIOD_NS", 0)
-    monkeypatch.setattr("engine.process.disk_space.free_bytes", lambda _: free[0])
+    monkeypatch.setattr("drumbeat.engine.process.disk_space.free_bytes", lambda _: free[0])
     for full_at in ("reading", "checking", "freezing"):
         free[0] = 10**12
         seen.clear()

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from campaigns.audience.check.inspection import inspect_audience
-from campaigns.audience.check.row_check import RowRules
-from campaigns.audience.open.opening import OpenAudience
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.progress import PlanProgress
-from engine.core.message import Media
-from engine.errors import ConfigurationError, DrumbeatError, UsageError
-from engine.store.database import Pool
+from drumbeat.campaigns.audience.check.inspection import inspect_audience
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.open.opening import OpenAudience
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.progress import PlanProgress
+from drumbeat.engine.core.message import Media
+from drumbeat.engine.errors import ConfigurationError, DrumbeatError, UsageError
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import DEFINITION, PHONE, WriteAudience
 from tests.campaigns.creating import everything
 

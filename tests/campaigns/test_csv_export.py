@@ -2,7 +2,7 @@
 
 import io
 
-from campaigns.results.export_files import CsvWriter
+from drumbeat.campaigns.results.export_files import CsvWriter
 
 
 def test_no_heading_and_no_cell_starts_a_formula() -> None:

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.options.sources import AS_IT_IS
-from campaigns.options.spec import CampaignSpec
-from campaigns.options.variants import read_variants
-from campaigns.phones.countries import PREFIX_DIGITS
-from campaigns.planning.create import create_campaign
-from campaigns.preview.draft_messages import draft_messages, read_sample
-from campaigns.preview.draft_plan import plan_of_draft
-from campaigns.preview.plan import plan_of
-from campaigns.preview.recipient import Choice, choose_recipient
-from campaigns.prices import read_prices
-from engine.core.quota import QuotaScope
-from engine.errors import UsageError
-from engine.store.database import Pool
+from drumbeat.campaigns.options.sources import AS_IT_IS
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.variants import read_variants
+from drumbeat.campaigns.phones.countries import PREFIX_DIGITS
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.preview.draft_messages import draft_messages, read_sample
+from drumbeat.campaigns.preview.draft_plan import plan_of_draft
+from drumbeat.campaigns.preview.plan import plan_of
+from drumbeat.campaigns.preview.recipient import Choice, choose_recipient
+from drumbeat.campaigns.prices import read_prices
+from drumbeat.engine.core.quota import QuotaScope
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 
 ROWS = (

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.audience.open import encoding as encodings
-from campaigns.audience.open.encoding import UnreadableAudience, decode, detect
+from drumbeat.campaigns.audience.open import encoding as encodings
+from drumbeat.campaigns.audience.open.encoding import UnreadableAudience, decode, detect
 
 TEXT = "phone;name\r\n5511987654321;João Ação\r\n"
 

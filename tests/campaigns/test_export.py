@@ -7,16 +7,22 @@ from typing import Any
 
 import pytest
 
-from campaigns.cli.report import read_report
-from campaigns.cli.report_text import report_lines
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.results.export import COLUMNS, export_columns, export_rows, failure_texts, variable_columns
-from campaigns.stored_recipients import ExportFilter, require_kept
-from engine.core.error_codes import meaning_of
-from engine.core.states import RecipientState
-from engine.errors import ConfigurationError, TryLater
-from engine.store.database import Pool
+from drumbeat.campaigns.cli.report import read_report
+from drumbeat.campaigns.cli.report_text import report_lines
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.results.export import (
+    COLUMNS,
+    export_columns,
+    export_rows,
+    failure_texts,
+    variable_columns,
+)
+from drumbeat.campaigns.stored_recipients import ExportFilter, require_kept
+from drumbeat.engine.core.error_codes import meaning_of
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.errors import ConfigurationError, TryLater
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import create_and_be_killed, recount
 from tests.webhooks.planted import FIRST_RANGE, plant_campaign

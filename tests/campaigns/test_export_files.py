@@ -10,10 +10,10 @@ import pyarrow.parquet
 import pytest
 from python_calamine import load_workbook
 
-from campaigns.results import export_files
-from campaigns.results.export import COLUMNS
-from campaigns.results.export_files import ExportForm, form_of, writer_of
-from engine.errors import UsageError
+from drumbeat.campaigns.results import export_files
+from drumbeat.campaigns.results.export import COLUMNS
+from drumbeat.campaigns.results.export_files import ExportForm, form_of, writer_of
+from drumbeat.engine.errors import UsageError
 
 NAMES = [*COLUMNS, "name"]
 READ_AT = datetime(2026, 7, 1, 12, 30, 5, 123000, UTC)

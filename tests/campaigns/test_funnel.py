@@ -1,7 +1,7 @@
 """How far messages came: the steps, and why accepted messages may be more or fewer than people."""
 
-from campaigns.results.funnel import accepted_beyond_people, funnel
-from engine.core.states import RecipientState as S
+from drumbeat.campaigns.results.funnel import accepted_beyond_people, funnel
+from drumbeat.engine.core.states import RecipientState as S
 
 COUNTS = dict.fromkeys(S, 0) | {S.ACCEPTED: 1, S.SENT: 2, S.DELIVERED: 4, S.READ: 8, S.FAILED: 16}
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.options.guards import GuardOptions, read_days
-from campaigns.options.order import CanaryOptions, OrderOptions
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from engine.errors import ConfigurationError, UsageError
-from engine.store.database import Pool
+from drumbeat.campaigns.options.guards import GuardOptions, read_days
+from drumbeat.campaigns.options.order import CanaryOptions, OrderOptions
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.creating import assert_range_counters_equal_a_recount
 
 PHONES = {

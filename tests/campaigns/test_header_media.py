@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning import header_files
-from campaigns.planning.create import create_campaign
-from campaigns.reject import REASONS
-from campaigns.results.export import COLUMNS, export_columns, export_rows
-from engine.core.media_limits import MEGABYTE
-from engine.core.message import Media
-from engine.errors import ConfigurationError, UsageError
-from engine.sending.header_file_uploads import OpenUploads
-from engine.store.database import Pool
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning import header_files
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.reject import REASONS
+from drumbeat.campaigns.results.export import COLUMNS, export_columns, export_rows
+from drumbeat.engine.core.media_limits import MEGABYTE
+from drumbeat.engine.core.message import Media
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.sending.header_file_uploads import OpenUploads
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import everything, recipients
 

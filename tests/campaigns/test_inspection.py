@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.audience.check import duplicate_counter, inspection
-from campaigns.audience.check.duplicate_counter import DuplicateCounter
-from campaigns.audience.check.inspection import Inspection, inspect_audience
-from campaigns.audience.check.row_check import RowRules
-from campaigns.audience.open.encoding import UnreadableAudience
-from campaigns.progress import PlanProgress
-from engine.errors import ConfigurationError
+from drumbeat.campaigns.audience.check import duplicate_counter, inspection
+from drumbeat.campaigns.audience.check.duplicate_counter import DuplicateCounter
+from drumbeat.campaigns.audience.check.inspection import Inspection, inspect_audience
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.progress import PlanProgress
+from drumbeat.engine.errors import ConfigurationError
 from tests.campaigns.conftest import WriteAudience
 
 GOOD = "5511987654321"

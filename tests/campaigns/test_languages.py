@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from engine.core.campaign_template import frozen_templates
-from engine.errors import ConfigurationError, UsageError
-from engine.store.database import Pool
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.engine.core.campaign_template import frozen_templates
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 
 ROWS = (

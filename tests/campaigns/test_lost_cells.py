@@ -12,16 +12,16 @@ import xlsxwriter
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from campaigns.audience.check.inspection import Inspection, inspect_audience
-from campaigns.audience.check.row_check import RowRules
-from campaigns.audience.check.template_choice import TemplateChoice
-from campaigns.audience.open import lost_cells
-from campaigns.audience.open.lost_in_xlsx import read_lost_in_xlsx
-from campaigns.audience.suppression_list import import_suppressions
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from engine.errors import ConfigurationError
-from engine.store.database import Pool
+from drumbeat.campaigns.audience.check.inspection import Inspection, inspect_audience
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.template_choice import TemplateChoice
+from drumbeat.campaigns.audience.open import lost_cells
+from drumbeat.campaigns.audience.open.lost_in_xlsx import read_lost_in_xlsx
+from drumbeat.campaigns.audience.suppression_list import import_suppressions
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.audience_files import write_csv, write_json_lines
 
 Rows = Sequence[Sequence[object]]

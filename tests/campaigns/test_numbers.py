@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.account.numbers import ResumedNumber, list_numbers, resume_number
-from campaigns.life import control
-from campaigns.life.stopped_numbers import StoppedNumber
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.results.report import campaign_report
-from engine.core.states import CampaignState, ReasonCode
-from engine.errors import ConfigurationError, TryLater
-from engine.store.campaign_states import CampaignEvent, apply_event
-from engine.store.database import Pool
-from engine.store.leases import stop, suspend
+from drumbeat.campaigns.account.numbers import ResumedNumber, list_numbers, resume_number
+from drumbeat.campaigns.life import control
+from drumbeat.campaigns.life.stopped_numbers import StoppedNumber
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.results.report import campaign_report
+from drumbeat.engine.core.states import CampaignState, ReasonCode
+from drumbeat.engine.errors import ConfigurationError, TryLater
+from drumbeat.engine.store.campaign_states import CampaignEvent, apply_event
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.leases import stop, suspend
 from tests.campaigns.conftest import PHONE, WriteAudience
 
 WHY = "blocked (131031)"

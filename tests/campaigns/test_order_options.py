@@ -4,20 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from campaigns.changing.send_message import plan_message
-from campaigns.life.order import CampaignOrder, set_order
-from campaigns.options.order import CanaryOptions, OrderOptions, read_priority
-from campaigns.options.order_flags import order_of
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.results.status import campaign_status
-from engine.core.order import Priority
-from engine.errors import ConfigurationError, UsageError
-from engine.process.identity import this_process
-from engine.store.canaries import pass_canary
-from engine.store.database import Pool
-from engine.store.leases import take_lease
-from engine.store.ranges import take_range
+from drumbeat.campaigns.changing.send_message import plan_message
+from drumbeat.campaigns.life.order import CampaignOrder, set_order
+from drumbeat.campaigns.options.order import CanaryOptions, OrderOptions, read_priority
+from drumbeat.campaigns.options.order_flags import order_of
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.results.status import campaign_status
+from drumbeat.engine.core.order import Priority
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.process.identity import this_process
+from drumbeat.engine.store.canaries import pass_canary
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.leases import take_lease
+from drumbeat.engine.store.ranges import take_range
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import assert_range_counters_equal_a_recount
 

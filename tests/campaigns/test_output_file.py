@@ -8,17 +8,17 @@ from threading import Thread
 
 import pytest
 
-from campaigns.audience.check.inspection import inspect_audience
-from campaigns.audience.check.reject_file import RejectFile
-from campaigns.audience.suppression_list import import_suppressions
-from campaigns.cli.export import write_pages
-from campaigns.cli.output import opened
-from campaigns.output.output_file import output_file
-from campaigns.reject import Reject
-from campaigns.results.export_files import ExportForm, writer_of
-from campaigns.stored_recipients import EVERYBODY
-from engine.errors import ConfigurationError, UsageError
-from engine.store.database import Pool
+from drumbeat.campaigns.audience.check.inspection import inspect_audience
+from drumbeat.campaigns.audience.check.reject_file import RejectFile
+from drumbeat.campaigns.audience.suppression_list import import_suppressions
+from drumbeat.campaigns.cli.export import write_pages
+from drumbeat.campaigns.cli.output import opened
+from drumbeat.campaigns.output.output_file import output_file
+from drumbeat.campaigns.reject import Reject
+from drumbeat.campaigns.results.export_files import ExportForm, writer_of
+from drumbeat.campaigns.stored_recipients import EVERYBODY
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.store.database import Pool
 
 BAD_ROWS = "phone\n12\n"
 AUDIENCE = Path("people.csv")
@@ -71,7 +71,7 @@ async def test_a_disk_that_fills_up_while_rows_are_written_is(monkeypatch: pytes
     async def pages(*_: object) -> AsyncIterator[list[list[str]]]:
         yield [["5511987654321"]] * 10_000
 
-    monkeypatch.setattr("campaigns.cli.export.export_values", pages)
+    monkeypatch.setattr("drumbeat.campaigns.cli.export.export_values", pages)
     full = Path("/dev/full")
     with (
         pytest.raises(ConfigurationError, match=r"No space left.*/dev/full.*--output"),

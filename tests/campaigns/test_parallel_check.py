@@ -8,13 +8,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from campaigns.audience.check import parallel_check, staged_batch
-from campaigns.audience.check.parallel_check import CheckProcessLost, staged_batches
-from campaigns.audience.check.row_check import RowRules
-from campaigns.audience.check.staged_batch import CheckSpec, PieceCheck, StagedBatch, encode_for_copy
-from campaigns.audience.open import encoding, reader
-from campaigns.audience.open.reader import AudienceReader, Piece, open_audience
-from campaigns.reject import Reject
+from drumbeat.campaigns.audience.check import parallel_check, staged_batch
+from drumbeat.campaigns.audience.check.parallel_check import CheckProcessLost, staged_batches
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.staged_batch import CheckSpec, PieceCheck, StagedBatch, encode_for_copy
+from drumbeat.campaigns.audience.open import encoding, reader
+from drumbeat.campaigns.audience.open.reader import AudienceReader, Piece, open_audience
+from drumbeat.campaigns.reject import Reject
 from tests.campaigns.conftest import WriteAudience
 
 PHONE = 5511960000000

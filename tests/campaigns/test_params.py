@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from campaigns.planning.params import Params, read_params
-from engine.core.campaign_template import CampaignTemplate
-from engine.core.message import Media
-from engine.errors import UsageError
+from drumbeat.campaigns.planning.params import Params, read_params
+from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.message import Media
+from drumbeat.engine.errors import UsageError
 
 LINK = {"type": "URL", "text": "Track", "url": "https://shop.example/{{1}}"}
 REPLY = {"type": "QUICK_REPLY", "text": "No"}

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from campaigns.cli.person_text import person_lines, receipt_lines
-from campaigns.life.control import pause, start
-from campaigns.life.forget import ForgetReceipt, forget_person
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.results.export import COLUMNS, export_rows
-from campaigns.results.person import events, read_person, read_spellings
-from engine.core.phone_aliases import phone_aliases
-from engine.core.tag import Tag
-from engine.errors import TryLater, UsageError
-from engine.store.database import Connection, Pool
-from engine.webhooks.status_applier import apply_statuses
+from drumbeat.campaigns.cli.person_text import person_lines, receipt_lines
+from drumbeat.campaigns.life.control import pause, start
+from drumbeat.campaigns.life.forget import ForgetReceipt, forget_person
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.results.export import COLUMNS, export_rows
+from drumbeat.campaigns.results.person import events, read_person, read_spellings
+from drumbeat.engine.core.phone_aliases import phone_aliases
+from drumbeat.engine.core.tag import Tag
+from drumbeat.engine.errors import TryLater, UsageError
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.webhooks.status_applier import apply_statuses
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.sending.planted import assert_range_counters_hold
 from tests.webhooks.planted import installation, put_in_inbox, status_event

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaigns.phones.normaliser import Normaliser
-from campaigns.phones.numbering_plan import INTERNATIONAL, Plains, known_region
-from campaigns.phones.second_number import AREA_CODE_DIGITS_MAX, EXTENSION, TWO_NUMBERS
-from engine.errors import UsageError
+from drumbeat.campaigns.phones.normaliser import Normaliser
+from drumbeat.campaigns.phones.numbering_plan import INTERNATIONAL, Plains, known_region
+from drumbeat.campaigns.phones.second_number import AREA_CODE_DIGITS_MAX, EXTENSION, TWO_NUMBERS
+from drumbeat.engine.errors import UsageError
 
 REGIONS = sorted(phonenumbers.SUPPORTED_REGIONS)
 CODES = sorted(phonenumbers.COUNTRY_CODE_TO_REGION_CODE)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from engine.errors import TryLater
-from engine.store.database import Pool
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.engine.errors import TryLater
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import WriteAudience
 
 ROOT = Path(__file__).parents[2]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.pluralise import pluralise
+from drumbeat.campaigns.pluralise import pluralise
 
 
 @pytest.mark.parametrize(

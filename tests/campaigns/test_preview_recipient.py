@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.options.guards import GuardOptions
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning import range_size, staging
-from campaigns.planning.create import create_campaign
-from campaigns.preview.recipient import Choice, choose_recipient
-from engine.errors import ConfigurationError
-from engine.store.database import Pool
+from drumbeat.campaigns.options.guards import GuardOptions
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning import range_size, staging
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.preview.recipient import Choice, choose_recipient
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.store.database import Pool
 
 ZONES = ("+55119876500", "+49309018", "+813123456")
 ROWS = 40

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.phones.countries import by_country, country_of
-from campaigns.prices import Cost, cost_of, read_prices
-from engine.errors import ConfigurationError
+from drumbeat.campaigns.phones.countries import by_country, country_of
+from drumbeat.campaigns.prices import Cost, cost_of, read_prices
+from drumbeat.engine.errors import ConfigurationError
 
 HEADER = "country,category,price,currency,date\n"
 

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.audience.check.row_check import CheckedBatch
-from campaigns.audience.check.staged_batch import encode_for_copy
-from campaigns.planning.range_cut import COLUMNS, RangeCut
-from campaigns.planning.range_size import plan_ranges
+from drumbeat.campaigns.audience.check.row_check import CheckedBatch
+from drumbeat.campaigns.audience.check.staged_batch import encode_for_copy
+from drumbeat.campaigns.planning.range_cut import COLUMNS, RangeCut
+from drumbeat.campaigns.planning.range_size import plan_ranges
 
 PHONE = 5511960000000
 

@@ -4,7 +4,13 @@ from math import ceil
 
 import pytest
 
-from campaigns.planning.range_size import RANGE_SIZE, RANGES_EACH, RANGES_PER_S, plan_ranges, range_size
+from drumbeat.campaigns.planning.range_size import (
+    RANGE_SIZE,
+    RANGES_EACH,
+    RANGES_PER_S,
+    plan_ranges,
+    range_size,
+)
 
 MILLION = 1_000_000
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from campaigns.results.rates import SLOTS_MAX, RateHistory, RateSample, history_of
+from drumbeat.campaigns.results.rates import SLOTS_MAX, RateHistory, RateSample, history_of
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from campaigns.audience.check.reject_file import RejectFile
-from campaigns.audience.check.staged_batch import StagedBatch
-from campaigns.planning.staging import stage
-from campaigns.progress import no_progress
-from engine.store.database import Connection
+from drumbeat.campaigns.audience.check.reject_file import RejectFile
+from drumbeat.campaigns.audience.check.staged_batch import StagedBatch
+from drumbeat.campaigns.planning.staging import stage
+from drumbeat.campaigns.progress import no_progress
+from drumbeat.engine.store.database import Connection
 
 
 async def test_no_thread_reads_on_when_a_plan_is_cancelled(other: Connection, tmp_path: Path) -> None:

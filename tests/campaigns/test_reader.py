@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.audience.open import encoding, reader
-from campaigns.audience.open.encoding import UnreadableAudience
-from campaigns.audience.open.reader import AudienceReader, open_audience
+from drumbeat.campaigns.audience.open import encoding, reader
+from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.audience.open.reader import AudienceReader, open_audience
 from tests.campaigns.conftest import WriteAudience
 
 Rows = list[tuple[int, list[str]]]

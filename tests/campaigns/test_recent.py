@@ -5,12 +5,12 @@ from datetime import datetime
 
 import pytest
 
-from campaigns.options.campaign_spec import campaign_spec
-from campaigns.options.sources import CampaignResult
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.planning.recent import RecentCampaign
-from engine.store.database import Pool
+from drumbeat.campaigns.options.campaign_spec import campaign_spec
+from drumbeat.campaigns.options.sources import CampaignResult
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.planning.recent import RecentCampaign
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 
 ARGENTINIAN, AS_MOBILE = 541123456789, 5491123456789  # one phone, in its two valid spellings

@@ -2,11 +2,11 @@
 
 import pytest
 
-from benchmarks.viewing.seed import Planted, fill
-from campaigns.results import recipient_pages
-from campaigns.results.recipient_pages import recipient_page
-from engine.core.states import RecipientState
-from engine.store.database import Pool
+from drumbeat.benchmarks.viewing.seed import Planted, fill
+from drumbeat.campaigns.results import recipient_pages
+from drumbeat.campaigns.results.recipient_pages import recipient_page
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.store.database import Pool
 
 LIMIT = 37  # no page ends where a range does
 

@@ -7,7 +7,7 @@ import pytest
 from phonenumbers import PhoneNumberFormat, PhoneNumberType, timezone
 from phonenumbers.tzdata import TIMEZONE_DATA
 
-from campaigns.phones.zones import RecipientZones, zones_of_country
+from drumbeat.campaigns.phones.zones import RecipientZones, zones_of_country
 
 KINDS = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE, PhoneNumberType.TOLL_FREE, PhoneNumberType.VOIP)
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.check.reject_file import RejectFile, default_rejects_path, spreadsheet_safe
-from campaigns.phones.normaliser import Normaliser
-from campaigns.reject import REASONS, Reject
-from engine.core.message import check_variable
-from engine.errors import ConfigurationError
+from drumbeat.campaigns.audience.check.reject_file import RejectFile, default_rejects_path, spreadsheet_safe
+from drumbeat.campaigns.phones.normaliser import Normaliser
+from drumbeat.campaigns.reject import REASONS, Reject
+from drumbeat.engine.core.message import check_variable
+from drumbeat.engine.errors import ConfigurationError
 
 AUDIENCE = Path("people.csv")
 

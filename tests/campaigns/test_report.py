@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.cli.report_text import report_lines
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.results.report import campaign_report
-from engine.core.states import RecipientState
-from engine.store.closing import close_ranges
-from engine.store.database import Pool
-from engine.store.facts import Fact, FactKind
-from engine.store.recording import record
+from drumbeat.campaigns.cli.report_text import report_lines
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.results.report import campaign_report
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.store.closing import close_ranges
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.recording import record
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, range_counters, recount
 
@@ -71,7 +71,7 @@ async def test_it_says_when_and_with_what_a_campaign_was_planned(
 async def test_reasons_are_bounded_in_each_state_and_add_up(
     ready: str, pool: Pool, write_audience: WriteAudience, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("campaigns.results.report.REASONS_MAX", 2)
+    monkeypatch.setattr("drumbeat.campaigns.results.report.REASONS_MAX", 2)
     audience = write_audience("phone\n" + "".join(f"{PHONE + n}\n" for n in range(9)))
     spec = CampaignSpec("spring", "order", "en", audience, ("1001",), params=("=Hi", "=you"))
     created = await create_campaign(ready, spec)

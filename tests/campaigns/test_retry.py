@@ -6,29 +6,29 @@ from dataclasses import replace
 import asyncpg
 import pytest
 
-from campaigns.campaign import find_campaign
-from campaigns.changing.delete import delete_campaign
-from campaigns.changing.retry import RetryOptions, plan_retry, retry_name, retry_spec
-from campaigns.life.control import cancel, start
-from campaigns.options.guards import GuardOptions
-from campaigns.options.order import CanaryOptions, OrderOptions
-from campaigns.options.sources import CampaignResult
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.planning.created import CreatedCampaign
-from campaigns.results.export import COLUMNS, export_rows
-from engine.core.guard import PairGuard
-from engine.core.order import Priority
-from engine.core.states import RecipientState
-from engine.errors import ConfigurationError, TryLater
-from engine.sending.campaign_reader import CampaignReader
-from engine.sending.feeder import Feeder
-from engine.sending.first_attempts import FirstAttempts
-from engine.sending.flow_context import FlowContext
-from engine.sending.number_quota import NumberQuota
-from engine.store.database import Connection, Pool
-from engine.store.leases import take_lease
-from engine.store.queries import queries
+from drumbeat.campaigns.campaign import find_campaign
+from drumbeat.campaigns.changing.delete import delete_campaign
+from drumbeat.campaigns.changing.retry import RetryOptions, plan_retry, retry_name, retry_spec
+from drumbeat.campaigns.life.control import cancel, start
+from drumbeat.campaigns.options.guards import GuardOptions
+from drumbeat.campaigns.options.order import CanaryOptions, OrderOptions
+from drumbeat.campaigns.options.sources import CampaignResult
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.planning.created import CreatedCampaign
+from drumbeat.campaigns.results.export import COLUMNS, export_rows
+from drumbeat.engine.core.guard import PairGuard
+from drumbeat.engine.core.order import Priority
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.errors import ConfigurationError, TryLater
+from drumbeat.engine.sending.campaign_reader import CampaignReader
+from drumbeat.engine.sending.feeder import Feeder
+from drumbeat.engine.sending.first_attempts import FirstAttempts
+from drumbeat.engine.sending.flow_context import FlowContext
+from drumbeat.engine.sending.number_quota import NumberQuota
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.leases import take_lease
+from drumbeat.engine.store.queries import queries
 from tests.campaigns.conftest import PHONE
 from tests.campaigns.creating import recount
 from tests.sending.planted import another_process, assert_range_counters_hold, context_of

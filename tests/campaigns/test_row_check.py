@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.audience.check.columns import MissingColumn, column_index
-from campaigns.audience.check.row_check import RowRules, row_check, surely_sendable
-from campaigns.audience.open.reader import RowBatch
-from campaigns.output.spreadsheet import EXPORT_COLUMNS, safe_cell
-from campaigns.reject import Reject
-from engine.core.message import check_variable
-from engine.errors import UsageError
+from drumbeat.campaigns.audience.check.columns import MissingColumn, column_index
+from drumbeat.campaigns.audience.check.row_check import RowRules, row_check, surely_sendable
+from drumbeat.campaigns.audience.open.reader import RowBatch
+from drumbeat.campaigns.output.spreadsheet import EXPORT_COLUMNS, safe_cell
+from drumbeat.campaigns.reject import Reject
+from drumbeat.engine.core.message import check_variable
+from drumbeat.engine.errors import UsageError
 
 HEADER = ["Phone ", "name", "NAME", "city"]
 GOOD = "5511987654321"

@@ -3,11 +3,11 @@
 import pytest
 from pydantic import SecretStr
 
-from campaigns.life.run import RunResult, require_reachable, shortfall
-from campaigns.results.status import CampaignStatus
-from engine.core.states import CampaignState, ReasonCode, RecipientState
-from engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
-from engine.process.settings import ServiceSettings
+from drumbeat.campaigns.life.run import RunResult, require_reachable, shortfall
+from drumbeat.campaigns.results.status import CampaignStatus
+from drumbeat.engine.core.states import CampaignState, ReasonCode, RecipientState
+from drumbeat.engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
+from drumbeat.engine.process.settings import ServiceSettings
 from tests.api.loopback import Conversation, Server, free_port, serving
 
 

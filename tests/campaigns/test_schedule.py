@@ -4,7 +4,7 @@ from datetime import UTC, datetime, time
 
 import pytest
 
-from campaigns.options.schedule import (
+from drumbeat.campaigns.options.schedule import (
     Schedule,
     check_max_failed,
     read_moment,
@@ -12,7 +12,7 @@ from campaigns.options.schedule import (
     read_time_zone,
     read_window,
 )
-from engine.errors import UsageError
+from drumbeat.engine.errors import UsageError
 
 
 @pytest.mark.parametrize("text", ["2026-03-01T09:00:00-03:00", "2026-03-01T12:00Z", "2026-03-01 12:00+00:00"])

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from campaigns.life import settling
-from campaigns.life.settling import until_settled
-from engine.core.states import RecipientState
-from engine.store.database import Connection, Pool
+from drumbeat.campaigns.life import settling
+from drumbeat.campaigns.life.settling import until_settled
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.store.database import Connection, Pool
 from tests.webhooks.planted import plant_campaign
 
 

@@ -4,10 +4,10 @@ from collections import Counter
 from datetime import date
 from decimal import Decimal
 
-from campaigns.prices import Price
-from campaigns.results.breakdown import Line
-from campaigns.results.spending import spending
-from engine.core.pricing import CATEGORIES
+from drumbeat.campaigns.prices import Price
+from drumbeat.campaigns.results.breakdown import Line
+from drumbeat.campaigns.results.spending import spending
+from drumbeat.engine.core.pricing import CATEGORIES
 
 MARKETING, UTILITY = (2 * CATEGORIES.index(name) for name in ("marketing", "utility"))
 BILLABLE = 1

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.output.spreadsheet import as_written, is_variable_column, safe_cell, variable_column
-from campaigns.phones.phone_text import is_phone
-from campaigns.results.export import cell_text
+from drumbeat.campaigns.output.spreadsheet import as_written, is_variable_column, safe_cell, variable_column
+from drumbeat.campaigns.phones.phone_text import is_phone
+from drumbeat.campaigns.results.export import cell_text
 
 
 @given(st.text("'=+-@＝ \ta1", max_size=6) | st.text())

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from campaigns.changing.derived import cloned, edit_campaign
-from campaigns.life.control import pause, resume, start
-from campaigns.options.campaign_spec import campaign_spec
-from campaigns.options.spec import CampaignSpec
-from campaigns.options.stored import stored_options
-from campaigns.planning.create import create_campaign
-from campaigns.planning.start_time import StartsAtOnce
-from engine.core.states import CampaignState
-from engine.sending.campaign_housekeeping import CampaignHousekeeping
-from engine.store.database import Pool
+from drumbeat.campaigns.changing.derived import cloned, edit_campaign
+from drumbeat.campaigns.life.control import pause, resume, start
+from drumbeat.campaigns.options.campaign_spec import campaign_spec
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.stored import stored_options
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.planning.start_time import StartsAtOnce
+from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.sending.campaign_housekeeping import CampaignHousekeeping
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.sending.planted import context_of
 

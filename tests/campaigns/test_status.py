@@ -5,15 +5,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from campaigns.campaign import stored_code
-from campaigns.cli.status import read_status
-from campaigns.cli.status_text import status_lines
-from campaigns.life import control as service
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.results.status import CampaignStatus, NumberProgress, campaign_status, measured_per_s
-from engine.core.states import CampaignState, ReasonCode, RecipientState
-from engine.store.database import Pool
+from drumbeat.campaigns.campaign import stored_code
+from drumbeat.campaigns.cli.status import read_status
+from drumbeat.campaigns.cli.status_text import status_lines
+from drumbeat.campaigns.life import control as service
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.results.status import CampaignStatus, NumberProgress, campaign_status, measured_per_s
+from drumbeat.engine.core.states import CampaignState, ReasonCode, RecipientState
+from drumbeat.engine.store.database import Pool
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ async def test_a_rate_is_what_was_sent_between_two_readings(
             " SELECT campaign_id, '1001', 80, 100000 FROM campaigns"
         )
 
-    monkeypatch.setattr("campaigns.cli.status.asyncio.sleep", send)
+    monkeypatch.setattr("drumbeat.campaigns.cli.status.asyncio.sleep", send)
     sent = await read_status(pool, spring)
     assert sent.rate_per_s is not None
     assert sent.rate_per_s > 80

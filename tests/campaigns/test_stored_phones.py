@@ -12,23 +12,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaigns.audience.check.row_check import RowRules, row_check
-from campaigns.audience.open.opening import open_table
-from campaigns.audience.suppression_list import import_suppressions
-from campaigns.changing.derived import cloned, edit_campaign, retried
-from campaigns.changing.retry import RetryOptions, plan_retry
-from campaigns.options.campaign_spec import campaign_spec
-from campaigns.options.sources import CampaignResult
-from campaigns.options.spec import CampaignSpec
-from campaigns.options.stored import stored_options
-from campaigns.phones.normaliser import Normaliser
-from campaigns.phones.phone_text import phone_text
-from campaigns.phones.suppression import EXPORT_HEADER, Suppression, export_cells
-from campaigns.planning.create import create_campaign
-from campaigns.results.export import COLUMNS, export_columns, export_values
-from campaigns.results.export_files import ExportForm, writer_of
-from engine.errors import ConfigurationError, UsageError
-from engine.store.database import Pool
+from drumbeat.campaigns.audience.check.row_check import RowRules, row_check
+from drumbeat.campaigns.audience.open.opening import open_table
+from drumbeat.campaigns.audience.suppression_list import import_suppressions
+from drumbeat.campaigns.changing.derived import cloned, edit_campaign, retried
+from drumbeat.campaigns.changing.retry import RetryOptions, plan_retry
+from drumbeat.campaigns.options.campaign_spec import campaign_spec
+from drumbeat.campaigns.options.sources import CampaignResult
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.stored import stored_options
+from drumbeat.campaigns.phones.normaliser import Normaliser
+from drumbeat.campaigns.phones.phone_text import phone_text
+from drumbeat.campaigns.phones.suppression import EXPORT_HEADER, Suppression, export_cells
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.results.export import COLUMNS, export_columns, export_values
+from drumbeat.campaigns.results.export_files import ExportForm, writer_of
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import WriteAudience
 from tests.campaigns.creating import recount
 

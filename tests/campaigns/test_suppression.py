@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from campaigns.audience.suppression_list import import_suppressions
-from campaigns.phones import suppression
-from campaigns.phones.suppression import (
+from drumbeat.campaigns.audience.suppression_list import import_suppressions
+from drumbeat.campaigns.phones import suppression
+from drumbeat.campaigns.phones.suppression import (
     SuppressionCounts,
     add_suppressions,
     list_suppressions,
     remove_suppressions,
 )
-from campaigns.progress import PlanProgress
-from engine.errors import ConfigurationError, UsageError
-from engine.store.database import Pool
+from drumbeat.campaigns.progress import PlanProgress
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from campaigns.audience.check.template_choice import (
+from drumbeat.campaigns.audience.check.template_choice import (
     OTHER_VALUES,
     VALUES_COUNTED_MAX,
     TemplateChoice,

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from campaigns.account.template_form import TemplateForm
-from campaigns.account.template_like import corrected, in_another_language, next_name
-from campaigns.account.templates import StoredTemplate, languages_of
-from emulator.templates.samples import sample_templates
-from emulator.templates.template import Template
+from drumbeat.campaigns.account.template_form import TemplateForm
+from drumbeat.campaigns.account.template_like import corrected, in_another_language, next_name
+from drumbeat.campaigns.account.templates import StoredTemplate, languages_of
+from drumbeat.emulator.templates.samples import sample_templates
+from drumbeat.emulator.templates.template import Template
 
 # One lacks an example; one lists its examples in another order than its text has them.
 UNEVEN = [("flash_prize", "en_US"), ("plant_ready", "de")]

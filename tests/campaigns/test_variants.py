@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from campaigns.cli.report_text import report_lines
-from campaigns.options.spec import CampaignSpec
-from campaigns.options.variants import Variant, read_variants
-from campaigns.planning.create import create_campaign
-from campaigns.results.report import campaign_report
-from campaigns.results.variants import VariantResult, verdicts
-from engine.errors import ConfigurationError, UsageError
-from engine.store.database import Pool
+from drumbeat.campaigns.cli.report_text import report_lines
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.variants import Variant, read_variants
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.results.report import campaign_report
+from drumbeat.campaigns.results.variants import VariantResult, verdicts
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import DEFINITION, PHONE, WriteAudience
 
 SHORT, LONG = Variant("short", "order"), Variant("long", "parcel", 3)

@@ -5,17 +5,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from campaigns.cli.status_text import status_lines
-from campaigns.life import control as service
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from campaigns.results.campaign_pages import campaign_page, campaigns_that_need_a_person, whys_of
-from campaigns.results.number_progress import NumberProgress, WaitingGroup
-from campaigns.results.status import campaign_status
-from campaigns.results.why import Person, explain, reason_in_words
-from campaigns.texts import Texts, words_of
-from engine.core.states import CampaignState, ReasonCode
-from engine.store.database import Pool
+from drumbeat.campaigns.cli.status_text import status_lines
+from drumbeat.campaigns.life import control as service
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.results.campaign_pages import campaign_page, campaigns_that_need_a_person, whys_of
+from drumbeat.campaigns.results.number_progress import NumberProgress, WaitingGroup
+from drumbeat.campaigns.results.status import campaign_status
+from drumbeat.campaigns.results.why import Person, explain, reason_in_words
+from drumbeat.campaigns.texts import Texts, words_of
+from drumbeat.engine.core.states import CampaignState, ReasonCode
+from drumbeat.engine.store.database import Pool
 
 NOON = datetime(2026, 3, 2, 12, 4, tzinfo=UTC)
 NUMBER = NumberProgress("1", 80.0, 80.0, "me", 0, 0, None, False, None, None, display_phone_number="+55 11 1")
@@ -75,7 +75,11 @@ def test_some_recipients_wait_while_others_are_sent_to() -> None:
         "1,200 recipients wait: quiet hours in Sao Paulo until 09:00",
         "2 recipients wait: quiet hours in Tokyo until Mon 09:00",
     ]
-    assert found[1].in_words(Texts("de", words_of("campaigns.results.texts", "de"))).endswith("bis Mo 09:00")
+    assert (
+        found[1]
+        .in_words(Texts("de", words_of("drumbeat.campaigns.results.texts", "de")))
+        .endswith("bis Mo 09:00")
+    )
 
 
 def test_a_number_that_does_not_send_for_it_now_explains_no_pause() -> None:

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from campaigns.life.control import start as start_campaign
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from engine.store.database import Connection, connect
-from engine.store.in_doubt import resend, summarise_in_doubt
+from drumbeat.campaigns.life.control import start as start_campaign
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.engine.store.database import Connection, connect
+from drumbeat.engine.store.in_doubt import resend, summarise_in_doubt
 from tests.chaos import store
 from tests.chaos.checks import Evidence, findings
 from tests.chaos.installation import (

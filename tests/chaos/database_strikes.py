@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from engine.process.embedded_postgres import start_embedded
+from drumbeat.engine.process.embedded_postgres import start_embedded
 from tests.chaos.installation import POLL_PERIOD_S, Installation, stop_at_once
 from tests.chaos.schedule import Planned, Strike
 from tests.chaos.worker_strikes import WorkerStrikes

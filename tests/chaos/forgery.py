@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from engine.webhooks.signature import SIGNATURE_HEADER, sign
+from drumbeat.engine.webhooks.signature import SIGNATURE_HEADER, sign
 from tests.chaos.message import Message
 
 Forged = tuple[str, bytes, str | None]

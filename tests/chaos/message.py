@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engine.core.tag import Tag, decode
+from drumbeat.engine.core.tag import Tag, decode
 
 Owner = tuple[str, int]  # a number and an epoch: one process
 

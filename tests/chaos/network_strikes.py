@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from engine.store.database import COMMAND_TIMEOUT_S
+from drumbeat.engine.store.database import COMMAND_TIMEOUT_S
 from tests.chaos.installation import POLL_PERIOD_S, Installation
 from tests.chaos.schedule import Planned, Strike
 from tests.chaos.worker_strikes import WorkerStrikes

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from engine.store.database import Connection
+from drumbeat.engine.store.database import Connection
 from tests.chaos import store
 from tests.chaos.installation import DATABASE_AWAY, NUMBER, POLL_PERIOD_S, Installation
 from tests.chaos.schedule import Planned, Strike

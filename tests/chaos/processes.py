@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 END_S = 15.0
 START_S = 60.0
 UNREACHED = 69  # the exit code if service or database is not reached
-COMMAND = ("-m", "campaigns.cli")
+COMMAND = ("-m", "drumbeat.campaigns.cli")
 
 
 class NeverListened(Exception):

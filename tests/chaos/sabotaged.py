@@ -12,22 +12,22 @@ from typing import Any
 
 import asyncpg
 
-import campaigns.cli.main
-import engine.app
-import engine.sending.claim_batcher
-import engine.sending.claim_loop
-import engine.sending.first_attempts
-import engine.sending.number_ranges
-import engine.sending.results_writer
-import engine.sending.retries
-import engine.store.recording
-from engine.store.claims import Candidate, WatermarkAdvance
-from engine.store.database import Connection
-from engine.store.facts import Fact
-from engine.store.leases import Lease
-from engine.store.migrate import migrations
-from engine.store.queries import queries
-from engine.store.ranges import HeldRange
+import drumbeat.campaigns.cli.main
+import drumbeat.engine.app
+import drumbeat.engine.sending.claim_batcher
+import drumbeat.engine.sending.claim_loop
+import drumbeat.engine.sending.first_attempts
+import drumbeat.engine.sending.number_ranges
+import drumbeat.engine.sending.results_writer
+import drumbeat.engine.sending.retries
+import drumbeat.engine.store.recording
+from drumbeat.engine.store.claims import Candidate, WatermarkAdvance
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.facts import Fact
+from drumbeat.engine.store.leases import Lease
+from drumbeat.engine.store.migrate import migrations
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.ranges import HeldRange
 from tests.chaos.watched import list_tasks_on_signal
 
 LOCKED_FENCE = "AND (phone_number_id, epoch) IS NOT DISTINCT FROM (wanted.phone_number_id, wanted.epoch)"
@@ -53,8 +53,8 @@ def watermark() -> None:
     ) -> set[tuple[int, int]]:
         return {(advance.held.range_id, advance.lease.epoch) for advance in advances}
 
-    _replace(engine.sending.first_attempts, "advance_watermark", advance_watermark)
-    _replace(engine.sending.claim_batcher, "advance_watermarks", advance_watermarks)
+    _replace(drumbeat.engine.sending.first_attempts, "advance_watermark", advance_watermark)
+    _replace(drumbeat.engine.sending.claim_batcher, "advance_watermarks", advance_watermarks)
 
 
 def epoch() -> None:
@@ -83,17 +83,17 @@ def retries() -> None:
     ) -> dict[tuple[int, int], int]:
         return {(candidate.range_id, candidate.seq): candidate.attempt_no + 1 for candidate in wanted}
 
-    _replace(engine.sending.retries, "claim_retries", claim_retries)
+    _replace(drumbeat.engine.sending.retries, "claim_retries", claim_retries)
 
 
 def permit() -> None:
     """A claim never expires."""
-    _replace(engine.sending.claim_loop, "CLAIM_VALID_S", 1e6)
+    _replace(drumbeat.engine.sending.claim_loop, "CLAIM_VALID_S", 1e6)
 
 
 def stop() -> None:
     """Sending continues while outcomes cannot be stored; the search for finished ranges does not wait for locks."""
-    release_idle_ranges = engine.sending.number_ranges.release_idle_ranges
+    release_idle_ranges = drumbeat.engine.sending.number_ranges.release_idle_ranges
 
     async def release_unless_locked(connection: Connection, *arguments: Any) -> set[int]:
         await connection.execute("SET lock_timeout = '50ms'")
@@ -104,8 +104,8 @@ def stop() -> None:
         finally:
             await connection.execute("RESET lock_timeout")
 
-    _replace(engine.sending.number_ranges, "release_idle_ranges", release_unless_locked)
-    engine.sending.results_writer.ResultsWriter.full = property(lambda _: False)  # type: ignore[assignment, method-assign]
+    _replace(drumbeat.engine.sending.number_ranges, "release_idle_ranges", release_unless_locked)
+    drumbeat.engine.sending.results_writer.ResultsWriter.full = property(lambda _: False)  # type: ignore[assignment, method-assign]
 
 
 def difference() -> None:
@@ -115,7 +115,7 @@ def difference() -> None:
         return set()
 
     _record_all_looked_up()
-    _replace(engine.store.recording, "_recorded", recorded)
+    _replace(drumbeat.engine.store.recording, "_recorded", recorded)
 
 
 def idempotence() -> None:
@@ -132,7 +132,7 @@ def idempotence() -> None:
     )
     assert replaced == 1
     blind = blind.replace("CREATE", "CREATE OR REPLACE", 1)
-    real = engine.app.identify
+    real = drumbeat.engine.app.identify
 
     async def identify(connection: Connection) -> str:
         async with connection.transaction():
@@ -140,7 +140,7 @@ def idempotence() -> None:
             await connection.execute(blind)
         return await real(connection)
 
-    _replace(engine.app, "identify", identify)
+    _replace(drumbeat.engine.app, "identify", identify)
 
 
 def _record_all_looked_up() -> None:
@@ -151,7 +151,7 @@ def _record_all_looked_up() -> None:
     ) -> list[Fact]:
         return list(outcomes.values())
 
-    _replace(engine.store.recording, "record_outcome_runs", record_outcome_runs)
+    _replace(drumbeat.engine.store.recording, "record_outcome_runs", record_outcome_runs)
 
 
 SABOTAGES: dict[str, Callable[[], None]] = {
@@ -163,7 +163,7 @@ SABOTAGES: dict[str, Callable[[], None]] = {
 def run() -> None:
     list_tasks_on_signal()
     SABOTAGES[sys.argv.pop(1)]()
-    campaigns.cli.main.run()
+    drumbeat.campaigns.cli.main.run()
 
 
 if __name__ == "__main__":

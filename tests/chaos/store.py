@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from engine.store.database import Connection
+from drumbeat.engine.store.database import Connection
 from tests.chaos.checks import AttemptKey, Recipient
 
 STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")

@@ -6,8 +6,8 @@ the disk. `tests/sending`, `tests/store` and `tests/model` show each of the othe
 
 import pytest
 
-from engine.core.lease import CLAIM_VALID_S, PACE_WINDOW_S
-from engine.store.leases import LEASE_S
+from drumbeat.engine.core.lease import CLAIM_VALID_S, PACE_WINDOW_S
+from drumbeat.engine.store.leases import LEASE_S
 from tests.chaos import schedule
 from tests.chaos.bench import Bench, standing
 from tests.chaos.disk import why_no_disk

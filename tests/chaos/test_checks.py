@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.core.tag import Tag, encode
+from drumbeat.engine.core.tag import Tag, encode
 from tests.chaos import schedule
 from tests.chaos.checks import Evidence, Recipient, findings
 from tests.chaos.message import Message

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.tag import Tag, encode
+from drumbeat.engine.core.tag import Tag, encode
 from tests.chaos.message import Message, Owner
 from tests.chaos.pace import Stamps, crowded_seconds
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.core.lease import CLAIM_VALID_S, PACE_WINDOW_S
-from engine.store.leases import LEASE_S
+from drumbeat.engine.core.lease import CLAIM_VALID_S, PACE_WINDOW_S
+from drumbeat.engine.store.leases import LEASE_S
 from tests.chaos.bench import RUN_S_MAX, Report, standing
 from tests.chaos.schedule import Plan, Planned, Strike
 

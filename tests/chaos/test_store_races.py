@@ -4,17 +4,17 @@ import asyncio
 
 import pytest
 
-from engine.core.lease import CLAIM_VALID_S, PACE_WINDOW_S
-from engine.process.identity import ProcessIdentity, this_process
-from engine.store import claims, ranges, retry_claims
-from engine.store.claims import Candidate, ClaimRefused
-from engine.store.closing import close_ranges
-from engine.store.database import LOST_CONNECTION, Connection, Pool
-from engine.store.facts import Fact, FactKind
-from engine.store.leases import Lease, release_lease, take_lease
-from engine.store.queries import queries
-from engine.store.ranges import HeldRange
-from engine.store.recording import record
+from drumbeat.engine.core.lease import CLAIM_VALID_S, PACE_WINDOW_S
+from drumbeat.engine.process.identity import ProcessIdentity, this_process
+from drumbeat.engine.store import claims, ranges, retry_claims
+from drumbeat.engine.store.claims import Candidate, ClaimRefused
+from drumbeat.engine.store.closing import close_ranges
+from drumbeat.engine.store.database import LOST_CONNECTION, Connection, Pool
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.leases import Lease, release_lease, take_lease
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.ranges import HeldRange
+from drumbeat.engine.store.recording import record
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, range_counters, recount, state_of
 
 FORMER = Lease(NUMBER, 1, 0.0)

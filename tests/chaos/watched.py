@@ -12,7 +12,7 @@ from types import FrameType
 
 import orjson
 
-import campaigns.cli.main
+import drumbeat.campaigns.cli.main
 
 DIRECTORY_VARIABLE = "CHAOS_TASKS"
 
@@ -35,4 +35,4 @@ def _write_tasks(_number: int, _frame: FrameType | None) -> None:
 
 if __name__ == "__main__":
     list_tasks_on_signal()
-    campaigns.cli.main.run()
+    drumbeat.campaigns.cli.main.run()

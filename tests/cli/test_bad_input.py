@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from engine.process.identity import this_process
-from engine.store.database import Connection
-from engine.store.leases import release_lease, take_lease
+from drumbeat.engine.process.identity import this_process
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.leases import release_lease, take_lease
 from tests.cli.conftest import write_audience
 from tests.cli.processes import Done, Drumbeat, Service, until
 

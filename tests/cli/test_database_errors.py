@@ -8,11 +8,11 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from campaigns.cli.create import create_and_show
-from campaigns.cli.database_errors import database_blamed, error_of
-from campaigns.options.spec import CampaignSpec
-from engine.errors import Unreachable
-from engine.store.database import Connection, Pool
+from drumbeat.campaigns.cli.create import create_and_show
+from drumbeat.campaigns.cli.database_errors import database_blamed, error_of
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.engine.errors import Unreachable
+from drumbeat.engine.store.database import Connection, Pool
 from tests.cli.processes import Drumbeat, Service
 
 IN_USE = "the connection to postgresql://ana:***@h/db broke: it was closed while it was in use:"
@@ -73,8 +73,8 @@ def test_the_database_is_blamed_while_a_campaign_is_created(
     async def fail(*_: object, **__: object) -> None:
         raise problem
 
-    monkeypatch.setattr("campaigns.cli.create.create_campaign", fail)
-    monkeypatch.setattr("campaigns.cli.create.ready_database", lambda _: URL)
+    monkeypatch.setattr("drumbeat.campaigns.cli.create.create_campaign", fail)
+    monkeypatch.setattr("drumbeat.campaigns.cli.create.ready_database", lambda _: URL)
     spec = CampaignSpec("spring", "order", "en", tmp_path / "people.csv", ("1",))
     with pytest.raises(Unreachable, match=re.escape("ana:***@h/db")):
         create_and_show(spec, dry_run=False, json=True, quiet=True)
@@ -90,8 +90,8 @@ def test_the_drivers_log_of_a_lost_connection_is_dropped_during_a_create(
         loop.call_exception_handler(echo)
         raise cut
 
-    monkeypatch.setattr("campaigns.cli.create.create_campaign", fail)
-    monkeypatch.setattr("campaigns.cli.create.ready_database", lambda _: URL)
+    monkeypatch.setattr("drumbeat.campaigns.cli.create.create_campaign", fail)
+    monkeypatch.setattr("drumbeat.campaigns.cli.create.ready_database", lambda _: URL)
     spec = CampaignSpec("spring", "order", "en", tmp_path / "people.csv", ("1",))
     with pytest.raises(Unreachable, match="broke"):
         create_and_show(spec, dry_run=False, json=True, quiet=True)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.check.inspection import inspect_audience
-from campaigns.audience.check.row_check import RowRules
-from campaigns.demo.audience import PARAMS, PHONE_COLUMN, write_audience
+from drumbeat.campaigns.audience.check.inspection import inspect_audience
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.demo.audience import PARAMS, PHONE_COLUMN, write_audience
 from tests.cli.processes import COMMAND_S_MAX, Drumbeat, children_of, leftovers, until
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from campaigns import doctor
-from engine.core.connection_limit import WANTED
-from engine.process.settings import load_settings
+from drumbeat.campaigns import doctor
+from drumbeat.engine.core.connection_limit import WANTED
+from drumbeat.engine.process.settings import load_settings
 
 
 @pytest.mark.parametrize(("limit", "level"), [(WANTED, "ok"), (WANTED - 1, "warn"), (4_096, "warn")])

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from campaigns.doctor import check_disk, worst_exit_code
-from engine.process.settings import load_settings
+from drumbeat.campaigns.doctor import check_disk, worst_exit_code
+from drumbeat.engine.process.settings import load_settings
 
 EXBIBYTE_MIB = 2**40
 

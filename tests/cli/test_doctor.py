@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from campaigns.doctor import Finding, Level, check_database, check_service, check_variables
-from engine.process.settings import Settings
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.doctor import Finding, Level, check_database, check_service, check_variables
+from drumbeat.engine.process.settings import Settings
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 from tests.api.loopback import Conversation, Script, Server, free_port, serving
 
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from campaigns.cli.main import main
+from drumbeat.campaigns.cli.main import main
 from tests.cli.processes import Drumbeat, Service
 from tests.databases import execute, run_apart
 

@@ -13,7 +13,7 @@ import pytest
 from typer import Context
 from typer.main import get_group
 
-from campaigns.cli.main import app
+from drumbeat.campaigns.cli.main import app
 from tests.cli.processes import COMMAND, ROOT, Drumbeat
 
 FIXED = {

@@ -13,7 +13,7 @@ NO_DATABASE = {
 }
 LISTED = """
 import sys
-from campaigns.cli.main import main
+from drumbeat.campaigns.cli.main import main
 code = main(sys.argv[1:])
 print(*sys.modules, sep="\\n")
 sys.exit(code)
@@ -24,11 +24,11 @@ RUN = ("campaign", "run", "x", "--quiet")
 STATUS = ("campaign", "status", "x")
 NOT_FOR_A_RUN = [
     "aiohttp.web",
-    "campaigns.planning.create",
-    "campaigns.results.report",
+    "drumbeat.campaigns.planning.create",
+    "drumbeat.campaigns.results.report",
     "emulator",
-    "engine.process.embedded_postgres",
-    "engine.webhooks",
+    "drumbeat.engine.process.embedded_postgres",
+    "drumbeat.engine.webhooks",
     "httptools",
     "phonenumbers",
     "prometheus_client",
@@ -52,7 +52,9 @@ def imported(*words: str) -> set[str]:
 @pytest.fixture(scope="module")
 def for_a_run() -> set[str]:
     found = imported(*RUN)
-    assert {"aiohttp", "asyncpg", "engine.app", "structlog"} <= found, "the command did not get far enough"
+    assert {"aiohttp", "asyncpg", "drumbeat.engine.app", "structlog"} <= found, (
+        "the command did not get far enough"
+    )
     return found
 
 
@@ -67,7 +69,7 @@ def test_who_only_asks_the_database_does_not_import_the_client_of_the_service() 
 
 def test_a_terminal_is_still_drawn_on() -> None:
     """`rich` is kept from one library only, not from the process."""
-    code = "import campaigns.cli.main as main; main.import_log(); import campaigns.cli.terminal_view"
+    code = "import drumbeat.campaigns.cli.main as main; main.import_log(); import drumbeat.campaigns.cli.terminal_view"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -75,7 +77,7 @@ def test_the_embedded_postgres_asks_nobody_for_directories_that_services_lack() 
     """Its import warned on a machine without XDG_RUNTIME_DIR; benchmarks print what they find on stderr."""
     environment = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"}
     done = subprocess.run(
-        [sys.executable, "-W", "always", "-c", "import engine.process.embedded_postgres"],
+        [sys.executable, "-W", "always", "-c", "import drumbeat.engine.process.embedded_postgres"],
         env=environment,
         capture_output=True,
         text=True,

@@ -6,8 +6,8 @@ import shlex
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from engine.store.database import close, connect
-from engine.store.migrate import migrations
+from drumbeat.engine.store.database import close, connect
+from drumbeat.engine.store.migrate import migrations
 from tests.cli.conftest import CREATE
 from tests.cli.processes import Drumbeat, Service
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.store.database import Pool
+from drumbeat.engine.store.database import Pool
 from tests.acceptance.conftest import TEMPLATE
 from tests.cli.processes import TOKEN, Done, Drumbeat, Service
 from tests.notifications.sinks import Hook, Mailbox, free_port, hook, mail_server

@@ -5,16 +5,16 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from campaigns.cli.status_text import status_lines
-from campaigns.life.control import list_campaigns
-from campaigns.life.prune import prune
-from campaigns.life.run import shortfall
-from campaigns.results.status import campaign_status
-from engine.core.states import CampaignEvent, RecipientState
-from engine.errors import TryLater
-from engine.store.campaign_states import apply_event
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
+from drumbeat.campaigns.cli.status_text import status_lines
+from drumbeat.campaigns.life.control import list_campaigns
+from drumbeat.campaigns.life.prune import prune
+from drumbeat.campaigns.life.run import shortfall
+from drumbeat.campaigns.results.status import campaign_status
+from drumbeat.engine.core.states import CampaignEvent, RecipientState
+from drumbeat.engine.errors import TryLater
+from drumbeat.engine.store.campaign_states import apply_event
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
 from tests.cli.processes import ROOT, Drumbeat
 
 WAITS_FOR = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid)))"
@@ -143,7 +143,7 @@ async def test_a_month_ends_at_one_moment_whatever_the_servers_time_zone(connect
 async def test_a_campaign_that_is_opened_again_in_this_moment_keeps_its_month(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("campaigns.life.prune.LOCK_WAITS_MAX", 2)
+    monkeypatch.setattr("drumbeat.campaigns.life.prune.LOCK_WAITS_MAX", 2)
     old = await seed_campaign(pool, "old", "finished", 400, "2024-03")
     async with pool.acquire() as sender:
         async with sender.transaction():
@@ -213,7 +213,7 @@ async def test_the_campaign_that_keeps_a_month_is_named_with_the_remedy(
 
 
 async def test_a_month_in_use_is_left_for_later(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("campaigns.life.prune.LOCK_WAITS_MAX", 2)
+    monkeypatch.setattr("drumbeat.campaigns.life.prune.LOCK_WAITS_MAX", 2)
     old = await seed_campaign(pool, "old", "finished", 400, "2024-03")
     before = (await campaign_status(pool, old)).counts
     async with pool.acquire() as reader, reader.transaction():

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.cli import main
-from campaigns.cli.printing import print_json
-from campaigns.cli.template_text import _component_lines
-from engine.core.sanitise import CONTROLS
+from drumbeat.campaigns.cli import main
+from drumbeat.campaigns.cli.printing import print_json
+from drumbeat.campaigns.cli.template_text import _component_lines
+from drumbeat.engine.core.sanitise import CONTROLS
 from tests.cli.processes import Drumbeat
 
 HOSTILE = "a\x1b]0;title\x07\x9b2Jb\x7f"

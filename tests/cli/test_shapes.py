@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.check.reject_file import HEADER
-from campaigns.results.export import safe_cell
-from engine.store.database import Connection
-from engine.store.leases import stop
+from drumbeat.campaigns.audience.check.reject_file import HEADER
+from drumbeat.campaigns.results.export import safe_cell
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.leases import stop
 from tests.cli.processes import Drumbeat, Service
 
 COUNTS = ["pending", "deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped"]

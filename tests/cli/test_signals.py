@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import uvloop
 
-from campaigns.cli.signals import STOP_SIGNALS, stop_on_signals
+from drumbeat.campaigns.cli.signals import STOP_SIGNALS, stop_on_signals
 
 
 @pytest.fixture(autouse=True)

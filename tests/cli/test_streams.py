@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from campaigns.cli import main
+from drumbeat.campaigns.cli import main
 from tests.cli.processes import COMMAND, ROOT, Drumbeat, Service
 from tests.cli.test_shapes import create
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.cli.printing import print_rows
+from drumbeat.campaigns.cli.printing import print_rows
 
 
 def test_wide_and_combined_letters_keep_the_columns(capsys: pytest.CaptureFixture[str]) -> None:

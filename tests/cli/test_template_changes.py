@@ -6,8 +6,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from engine.core.interface import API_VERSION
-from engine.store.database import Pool
+from drumbeat.engine.core.interface import API_VERSION
+from drumbeat.engine.store.database import Pool
 from tests.cli.conftest import CREATE
 from tests.cli.processes import ACCOUNT, TOKEN, Drumbeat, Service, until
 

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from campaigns.account.templates import StoredTemplate
-from campaigns.cli.template_text import template_lines
+from drumbeat.campaigns.account.templates import StoredTemplate
+from drumbeat.campaigns.cli.template_text import template_lines
 
 BODY = {"type": "BODY", "text": "Hi {{1}}, order {{2}}"}
 TRACK = {"type": "URL", "text": "Track", "url": "https://shop.example/{{1}}"}

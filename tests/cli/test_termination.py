@@ -12,8 +12,8 @@ import pytest
 import typer
 import uvloop
 
-from campaigns.cli import main
-from campaigns.cli.main import Terminated
+from drumbeat.campaigns.cli import main
+from drumbeat.campaigns.cli.main import Terminated
 
 
 @pytest.fixture(autouse=True)

@@ -11,13 +11,13 @@ import aiohttp
 import pytest
 import structlog
 
-from campaigns.console.people import add_token
-from campaigns.console.roles import Role
-from campaigns.console.server import running_console
-from campaigns.options.campaign_spec import campaign_spec
-from campaigns.planning.create import create_campaign
-from engine.process.settings import Settings
-from engine.store.database import Pool
+from drumbeat.campaigns.console.people import add_token
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.server import running_console
+from drumbeat.campaigns.options.campaign_spec import campaign_spec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.engine.process.settings import Settings
+from drumbeat.engine.store.database import Pool
 
 # An unexpected error is written plainly. The usual way shows all local values, for minutes.
 structlog.configure(

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
-from campaigns.console.people import add_token
-from campaigns.console.roles import Role
-from emulator.config import EmulatorConfig, NumberConfig
-from emulator.testing import Emulator, running_emulator
-from engine.store.database import Pool
-from engine.webhooks.account import act
+from drumbeat.campaigns.console.people import add_token
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.emulator.config import EmulatorConfig, NumberConfig
+from drumbeat.emulator.testing import Emulator, running_emulator
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.webhooks.account import act
 from tests.console.chromium import browser, needs_chromium, page
 from tests.console.conftest import Caller, Reply, console
 from tests.console.plain_browser import Browser, browser_of

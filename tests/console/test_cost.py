@@ -12,16 +12,16 @@ import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
-from benchmarks.viewing.places import views
-from benchmarks.viewing.seed import Planted, fill
-from benchmarks.viewing.upload import upload
-from campaigns.console import live, streams
-from campaigns.console.live import PERIOD_S, SharedReadings
-from campaigns.console.people import add_token, remove_token
-from campaigns.console.request_limits import TOKEN_FAILURES, WHOLE_READINGS_AT_ONCE
-from campaigns.console.roles import Role
-from engine.store.database import Connection, Pool, open_pool
-from engine.store.queries import queries
+from drumbeat.benchmarks.viewing.places import views
+from drumbeat.benchmarks.viewing.seed import Planted, fill
+from drumbeat.benchmarks.viewing.upload import upload
+from drumbeat.campaigns.console import live, streams
+from drumbeat.campaigns.console.live import PERIOD_S, SharedReadings
+from drumbeat.campaigns.console.people import add_token, remove_token
+from drumbeat.campaigns.console.request_limits import TOKEN_FAILURES, WHOLE_READINGS_AT_ONCE
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.engine.store.database import Connection, Pool, open_pool
+from drumbeat.engine.store.queries import queries
 from tests.console.conftest import Caller, console
 
 NUMBERS = [str(number) for number in range(1000, 1016)]

@@ -6,10 +6,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from campaigns.console.api.operations import PREFIX
-from campaigns.console.people import add_token
-from campaigns.console.roles import Role
-from engine.store.database import Pool
+from drumbeat.campaigns.console.api.operations import PREFIX
+from drumbeat.campaigns.console.people import add_token
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.engine.store.database import Pool
 from tests.console.conftest import PHONE, Caller, console
 from tests.console.test_interface import (
     CORRECTION,

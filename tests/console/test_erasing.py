@@ -2,9 +2,9 @@
 
 import pytest
 
-from campaigns.console.people import store_user
-from campaigns.console.roles import Role
-from engine.store.database import Pool
+from drumbeat.campaigns.console.people import store_user
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.engine.store.database import Pool
 from tests.console.conftest import PHONE
 from tests.console.plain_browser import PASSWORD, Browser, browser_of
 

@@ -4,9 +4,9 @@ import csv
 import re
 from datetime import date
 
-from campaigns.console.attachments import attachment
-from campaigns.console.roles import Role
-from engine.store.database import Pool
+from drumbeat.campaigns.console.attachments import attachment
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.engine.store.database import Pool
 from tests.console.conftest import BAD_CODE, NUMBER, PHONE, Caller
 
 EXPORT = "/campaigns/spring/export?words=true&zone=Europe/Berlin"

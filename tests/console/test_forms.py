@@ -6,8 +6,8 @@ from html import unescape
 
 import pytest
 
-from campaigns.console.pages.changing import moment_in
-from engine.store.database import Pool
+from drumbeat.campaigns.console.pages.changing import moment_in
+from drumbeat.engine.store.database import Pool
 from tests.console.conftest import NUMBER, PHONE
 from tests.console.plain_browser import Browser, browser_of
 

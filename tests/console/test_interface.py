@@ -12,10 +12,10 @@ import pytest
 import schemathesis
 from jsonschema import Draft202012Validator
 
-from campaigns.console.api.document import document
-from campaigns.console.api.operations import OPERATIONS, PREFIX
-from campaigns.console.problems import CONTENT_TYPE
-from engine.store.database import Pool
+from drumbeat.campaigns.console.api.document import document
+from drumbeat.campaigns.console.api.operations import OPERATIONS, PREFIX
+from drumbeat.campaigns.console.problems import CONTENT_TYPE
+from drumbeat.engine.store.database import Pool
 from tests.console.conftest import BAD_CODE, NUMBER, PHONE, Caller, Reply
 
 KEY = {"Idempotency-Key": "k-1"}

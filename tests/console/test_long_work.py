@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from playwright.async_api import Error, Page, Route, expect
 
-from campaigns.console import jobs
-from campaigns.console.api import account, replying, steering, upload_planning
-from campaigns.console.api.operations import PREFIX
-from campaigns.console.pages import work
-from campaigns.console.roles import Role
-from campaigns.progress import PlanProgress
-from engine.store.database import Pool
+from drumbeat.campaigns.console import jobs
+from drumbeat.campaigns.console.api import account, replying, steering, upload_planning
+from drumbeat.campaigns.console.api.operations import PREFIX
+from drumbeat.campaigns.console.pages import work
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.progress import PlanProgress
+from drumbeat.engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, page, require_accessible
 from tests.console.conftest import BAD_CODE, Caller
 from tests.console.test_interface import SPEC, form, require_documented, suppression_form

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from multidict import MultiDict
 
-from campaigns.account.templates import StoredTemplate
-from campaigns.audience.check.glimpse import Glimpse
-from campaigns.console.api.create_request import request_of
-from campaigns.console.pages.message_choices import (
+from drumbeat.campaigns.account.templates import StoredTemplate
+from drumbeat.campaigns.audience.check.glimpse import Glimpse
+from drumbeat.campaigns.console.api.create_request import request_of
+from drumbeat.campaigns.console.pages.message_choices import (
     chosen_slots,
     comparable,
     languages_of,

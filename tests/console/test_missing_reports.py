@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.store.database import Pool
+from drumbeat.engine.store.database import Pool
 from tests.console.conftest import NUMBER, OTHER_NUMBER, Caller
 
 MISSING = "One message awaits its report since"

@@ -11,11 +11,11 @@ from typing import Any
 import aiohttp
 import pytest
 
-from campaigns.console import jobs
-from campaigns.console.api import upload_planning
-from campaigns.console.pages import launch, new_sending, recipients
-from campaigns.console.roles import Role
-from engine.store.database import Pool
+from drumbeat.campaigns.console import jobs
+from drumbeat.campaigns.console.api import upload_planning
+from drumbeat.campaigns.console.pages import launch, new_sending, recipients
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.engine.store.database import Pool
 from tests.console.conftest import NUMBER, PHONE, Caller, console
 
 LIST = f"phone,name,order,lang\n+{PHONE + 70},Bo,B1,en\n+{PHONE + 71},Cy,B2,de\nnonsense,Di,B3,en\n"

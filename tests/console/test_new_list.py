@@ -9,12 +9,12 @@ import aiohttp
 import pytest
 import xlsxwriter
 
-from campaigns.audience.check import inspection_process
-from campaigns.audience.check.bad_rows import KEPT_MAX
-from campaigns.console import choices, list_check
-from campaigns.console.pages import new_rows
-from campaigns.console.roles import Role
-from engine.store.database import Pool
+from drumbeat.campaigns.audience.check import inspection_process
+from drumbeat.campaigns.audience.check.bad_rows import KEPT_MAX
+from drumbeat.campaigns.console import choices, list_check
+from drumbeat.campaigns.console.pages import new_rows
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.engine.store.database import Pool
 from tests.console.conftest import PHONE, Caller, Reply
 
 BAD = f"phone,name,order\n+{PHONE + 70},Bo,B1\nnonsense,Cy,B2\n+{PHONE + 71},Di,B3\n+{PHONE + 72};Ed;B4\n"

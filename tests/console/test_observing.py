@@ -8,10 +8,10 @@ import asyncpg
 import orjson
 import structlog
 
-from campaigns.console.observing import DatabaseWatch
-from campaigns.console.server import running_console
-from engine.process.settings import MetricsAddress, Settings
-from engine.store.database import Pool
+from drumbeat.campaigns.console.observing import DatabaseWatch
+from drumbeat.campaigns.console.server import running_console
+from drumbeat.engine.process.settings import MetricsAddress, Settings
+from drumbeat.engine.store.database import Pool
 from tests.console.conftest import PHONE, Caller
 from tests.metrics_text import scrape, value
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from playwright.async_api import Browser, Page, Route, expect
 
-from campaigns.console.people import store_user
-from campaigns.console.roles import Role
-from engine.store.database import Pool
+from drumbeat.campaigns.console.people import store_user
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, page, require_accessible, tab_of
 from tests.console.conftest import PHONE, console
 

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from campaigns.console.people import store_user
-from campaigns.console.roles import Role
-from campaigns.console.sign_in_limit import NAME_ATTEMPTS
-from engine.store.database import Pool
+from drumbeat.campaigns.console.people import store_user
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.sign_in_limit import NAME_ATTEMPTS
+from drumbeat.engine.store.database import Pool
 from tests.console.plain_browser import PASSWORD, Browser, browser_of
 
 NEW = "another long password"

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from campaigns.console.people import add_token, list_users, remove_user, store_user
-from campaigns.console.roles import Role
-from engine.errors import UsageError
-from engine.store.database import Pool
+from drumbeat.campaigns.console.people import add_token, list_users, remove_user, store_user
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store.database import Pool
 from tests.console.plain_browser import PASSWORD, Browser, browser_of
 
 NEW = {"name": "bo", "role": "look", "password": "another long password"}

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.console.pages.problem_page import shown_code
-from campaigns.console.pages.rendering import sentence
-from campaigns.console.problems import MESSAGES, Problem
-from campaigns.console.roles import Role
-from engine.store.database import Pool
+from drumbeat.campaigns.console.pages.problem_page import shown_code
+from drumbeat.campaigns.console.pages.rendering import sentence
+from drumbeat.campaigns.console.problems import MESSAGES, Problem
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.engine.store.database import Pool
 from tests.console.conftest import Caller, console
 from tests.console.plain_browser import browser_of
 

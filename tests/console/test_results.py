@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from campaigns.console import result_readings
-from campaigns.console.people import add_token
-from campaigns.console.result_readings import ResultReadings
-from campaigns.console.roles import Role
-from campaigns.results.results import CampaignResults
-from engine.core.pricing import pricing_code
-from engine.store.database import Pool
+from drumbeat.campaigns.console import result_readings
+from drumbeat.campaigns.console.people import add_token
+from drumbeat.campaigns.console.result_readings import ResultReadings
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.results.results import CampaignResults
+from drumbeat.engine.core.pricing import pricing_code
+from drumbeat.engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, page, require_accessible, tab_of
 from tests.console.conftest import BAD_CODE, NUMBER, OTHER_NUMBER, Caller, console
 

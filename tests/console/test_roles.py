@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import pytest
 
-from campaigns.console.people import store_user
-from campaigns.console.roles import Role, permits
-from campaigns.console.server import routes
-from engine.store.database import Pool
+from drumbeat.campaigns.console.people import store_user
+from drumbeat.campaigns.console.roles import Role, permits
+from drumbeat.campaigns.console.server import routes
+from drumbeat.engine.store.database import Pool
 from tests.console.conftest import Caller
 
 # Everything else may be done by whoever may look.

@@ -7,26 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.audience.check.glimpse import Glimpse, guess_params, guess_phone_column
-from campaigns.console.charts import (
+from drumbeat.campaigns.audience.check.glimpse import Glimpse, guess_params, guess_phone_column
+from drumbeat.campaigns.console.charts import (
     BAR_UNITS,
     INTERVAL_UNITS,
     interval_plots,
     rate_charts,
     segments,
 )
-from campaigns.console.language import LANGUAGES, choose_language, texts_of
-from campaigns.console.request_limits import KEYS_MAX, network_of
-from campaigns.console.settings import ConsoleSettings, console_settings, require_guarded
-from campaigns.console.sign_in_limit import ADDRESS_ATTEMPTS, NAME_ATTEMPTS, REFILL_S, SignInLimit
-from campaigns.results.campaign_pages import needs_person
-from campaigns.results.number_progress import NumberProgress
-from campaigns.results.rates import RateHistory, RateLine
-from campaigns.results.variants import VariantResult
-from engine.core.message import Placeholder
-from engine.core.states import CampaignEvent, CampaignState, ReasonCode, RecipientState
-from engine.errors import ConfigurationError
-from engine.process.settings import Settings
+from drumbeat.campaigns.console.language import LANGUAGES, choose_language, texts_of
+from drumbeat.campaigns.console.request_limits import KEYS_MAX, network_of
+from drumbeat.campaigns.console.settings import ConsoleSettings, console_settings, require_guarded
+from drumbeat.campaigns.console.sign_in_limit import ADDRESS_ATTEMPTS, NAME_ATTEMPTS, REFILL_S, SignInLimit
+from drumbeat.campaigns.results.campaign_pages import needs_person
+from drumbeat.campaigns.results.number_progress import NumberProgress
+from drumbeat.campaigns.results.rates import RateHistory, RateLine
+from drumbeat.campaigns.results.variants import VariantResult
+from drumbeat.engine.core.message import Placeholder
+from drumbeat.engine.core.states import CampaignEvent, CampaignState, ReasonCode, RecipientState
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process.settings import Settings
 
 S = RecipientState
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

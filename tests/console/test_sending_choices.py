@@ -6,16 +6,16 @@ import pytest
 from multidict import MultiDict
 from pydantic import ValidationError
 
-from campaigns.console.api.create_request import request_of
-from campaigns.console.language import texts_of
-from campaigns.console.pages.sending_choices import (
+from drumbeat.campaigns.console.api.create_request import request_of
+from drumbeat.campaigns.console.language import texts_of
+from drumbeat.campaigns.console.pages.sending_choices import (
     DAYS,
     SendingFields,
     sending_part,
     wrong_of,
 )
-from campaigns.options.schedule import read_window
-from engine.errors import ConfigurationError, DrumbeatError, UsageError
+from drumbeat.campaigns.options.schedule import read_window
+from drumbeat.engine.errors import ConfigurationError, DrumbeatError, UsageError
 
 FORM: dict[str, str] = {
     "name": " spring ",

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from campaigns.console.api.operations import PREFIX
-from campaigns.console.people import add_token, store_user
-from campaigns.console.roles import Role
-from campaigns.life import approval
-from campaigns.life.approval import StartRequest, Verdict, decide, release_by_two
-from campaigns.life.release import Released
-from engine.core.states import CampaignEvent
-from engine.errors import TryLater
-from engine.process.settings import Settings
-from engine.store.database import Pool
+from drumbeat.campaigns.console.api.operations import PREFIX
+from drumbeat.campaigns.console.people import add_token, store_user
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.life import approval
+from drumbeat.campaigns.life.approval import StartRequest, Verdict, decide, release_by_two
+from drumbeat.campaigns.life.release import Released
+from drumbeat.engine.core.states import CampaignEvent
+from drumbeat.engine.errors import TryLater
+from drumbeat.engine.process.settings import Settings
+from drumbeat.engine.store.database import Pool
 from tests.console.conftest import PHONE, Caller, console
 from tests.console.test_steering import SPRING, upload
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from campaigns.console.api.operations import PREFIX
-from engine.store.database import Pool
+from drumbeat.campaigns.console.api.operations import PREFIX
+from drumbeat.engine.store.database import Pool
 from tests.console.conftest import BAD_CODE, PHONE, Caller
 from tests.console.test_steering import upload
 

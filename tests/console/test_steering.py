@@ -11,23 +11,23 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from campaigns.audience.open.opening import open_table
-from campaigns.console import result_readings
-from campaigns.console.api import exporting, pricing
-from campaigns.console.api.operations import PREFIX
-from campaigns.console.choices import read_choices
-from campaigns.console.pages import launch
-from campaigns.console.pages.changing import differences
-from campaigns.console.roles import Role
-from campaigns.console.settings import console_settings
-from campaigns.console.uploads import find_upload
-from campaigns.phones.suppression import SuppressionCounts
-from campaigns.results import matching
-from campaigns.results.export import export_values
-from campaigns.results.report import CampaignReasons
-from engine.errors import Unreachable
-from engine.process.settings import Settings
-from engine.store.database import Pool
+from drumbeat.campaigns.audience.open.opening import open_table
+from drumbeat.campaigns.console import result_readings
+from drumbeat.campaigns.console.api import exporting, pricing
+from drumbeat.campaigns.console.api.operations import PREFIX
+from drumbeat.campaigns.console.choices import read_choices
+from drumbeat.campaigns.console.pages import launch
+from drumbeat.campaigns.console.pages.changing import differences
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.settings import console_settings
+from drumbeat.campaigns.console.uploads import find_upload
+from drumbeat.campaigns.phones.suppression import SuppressionCounts
+from drumbeat.campaigns.results import matching
+from drumbeat.campaigns.results.export import export_values
+from drumbeat.campaigns.results.report import CampaignReasons
+from drumbeat.engine.errors import Unreachable
+from drumbeat.engine.process.settings import Settings
+from drumbeat.engine.store.database import Pool
 from tests.console.conftest import BAD_CODE, NUMBER, PHONE, Caller
 
 SPRING = "/campaigns/spring"

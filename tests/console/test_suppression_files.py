@@ -8,8 +8,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from campaigns.phones.suppression import add_suppressions
-from engine.store.database import Pool
+from drumbeat.campaigns.phones.suppression import add_suppressions
+from drumbeat.engine.store.database import Pool
 from tests.console.conftest import PHONE, Caller, Reply
 from tests.console.plain_browser import Browser, browser_of
 

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Page, expect
 
-from campaigns.console.people import add_token
-from campaigns.console.roles import Role
-from emulator.testing import Emulator
-from engine.api.endpoints.templates import TemplateRecord, Templates
-from engine.store.database import Pool
+from drumbeat.campaigns.console.people import add_token
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.emulator.testing import Emulator
+from drumbeat.engine.api.endpoints.templates import TemplateRecord, Templates
+from drumbeat.engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, page
 from tests.console.conftest import Caller
 from tests.console.plain_browser import Browser

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.console.language import LANGUAGES, code_texts, texts_of
-from campaigns.texts import words_of
-from engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, UNLISTED
+from drumbeat.campaigns.console.language import LANGUAGES, code_texts, texts_of
+from drumbeat.campaigns.texts import words_of
+from drumbeat.engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, UNLISTED
 
 ROOT = Path(__file__).parents[2]
 VIEWS = sorted((ROOT / "campaigns" / "console" / "views").glob("*.j2"))
@@ -27,7 +27,7 @@ def test_every_text_that_a_view_names_exists(view: Path) -> None:
 
 def test_every_text_is_used() -> None:
     named = {""} | {word for path in SOURCES for word in LITERAL.findall(path.read_text("utf-8"))}
-    texts = words_of("campaigns.console.texts", LANGUAGES[0])
+    texts = words_of("drumbeat.campaigns.console.texts", LANGUAGES[0])
     assert [key for key in texts if not OF_SERVICE.match(key) and not _is_named(key, named)] == []
 
 

@@ -10,10 +10,10 @@ from typing import cast
 
 import pytest
 
-from campaigns.console import server
-from campaigns.console.header_uploads import KEPT, remove_unneeded
-from campaigns.console.uploads import KEPT_S, NAME_FILE
-from engine.store.database import Pool
+from drumbeat.campaigns.console import server
+from drumbeat.campaigns.console.header_uploads import KEPT, remove_unneeded
+from drumbeat.campaigns.console.uploads import KEPT_S, NAME_FILE
+from drumbeat.engine.store.database import Pool
 from tests.console.conftest import console
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from playwright.async_api import Browser, expect
 
-from campaigns.console.language import texts_of
-from engine.store.database import Pool
+from drumbeat.campaigns.console.language import texts_of
+from drumbeat.engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, tab_of
 from tests.console.conftest import console
 from tests.console.plain_browser import browser_of

@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from campaigns.console.choices import write_choices
-from campaigns.console.people import add_token, store_user
-from campaigns.console.roles import Role
-from campaigns.console.uploads import Upload
-from campaigns.life.forget import forget_person
-from engine.store.database import Pool
+from drumbeat.campaigns.console.choices import write_choices
+from drumbeat.campaigns.console.people import add_token, store_user
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.uploads import Upload
+from drumbeat.campaigns.life.forget import forget_person
+from drumbeat.engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, require_accessible, tab_of
 from tests.console.conftest import PHONE
 from tests.console.views import SIGN_IN, View, views

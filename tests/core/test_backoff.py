@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tenacity import RetryCallState, stop_after_attempt
 
-from engine.backoff import RECONNECT_WAIT_S_MAX, deferral_s, reconnecting, wait_s
-from engine.core.retry import Budget, Retry, Wait
+from drumbeat.engine.backoff import RECONNECT_WAIT_S_MAX, deferral_s, reconnecting, wait_s
+from drumbeat.engine.core.retry import Budget, Retry, Wait
 
 
 def test_a_pair_waits_in_powers_of_four() -> None:

@@ -5,14 +5,14 @@ from typing import Any
 import orjson
 import pytest
 
-from engine.core.campaign_template import (
+from drumbeat.engine.core.campaign_template import (
     CampaignTemplate,
     freeze_templates,
     frozen_templates,
     make_payloads,
     value_order,
 )
-from engine.core.message import Media, Placeholder
+from drumbeat.engine.core.message import Media, Placeholder
 
 
 def template(language: str, text: str = "Hi {{1}}", **others: Any) -> CampaignTemplate:

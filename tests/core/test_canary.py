@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.canary import CanaryCounts, CanaryVerdict, in_words, judge
+from drumbeat.engine.core.canary import CanaryCounts, CanaryVerdict, in_words, judge
 
 WAIT_S = 900.0
 SENT = CanaryCounts(recipients=100, unsent=0, skipped=0, on_the_way=0, arrived=0, failed=0)

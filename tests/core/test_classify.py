@@ -8,8 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.classify import classify, not_connected
-from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
+from drumbeat.engine.core.classify import classify, not_connected
+from drumbeat.engine.core.outcome import (
+    Accepted,
+    NotSent,
+    Outcome,
+    Rejected,
+    Scope,
+    Throttled,
+    Transient,
+    Unknown,
+)
 
 ACCOUNT_STOPS = [0, 190, 104, 3, 10, 200, 250, 299, 368, 131031, 131042]
 NUMBER_STOPS = [131045, 133010, 133000, 33]

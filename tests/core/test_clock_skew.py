@@ -1,6 +1,6 @@
 """A host's clock that is minutes off is corrected; jitter and a frozen process change nothing."""
 
-from engine.core.clock_skew import ClockSkew
+from drumbeat.engine.core.clock_skew import ClockSkew
 
 SECOND_NS = 1_000_000_000
 MINUTE_NS = 60 * SECOND_NS

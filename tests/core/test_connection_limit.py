@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.core.connection_limit import CONNECTIONS_MAX, RESERVE, WANTED, connections_within
+from drumbeat.engine.core.connection_limit import CONNECTIONS_MAX, RESERVE, WANTED, connections_within
 
 
 @pytest.mark.parametrize(

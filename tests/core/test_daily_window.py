@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core.daily_window import DailyWindow, window_opens_at
+from drumbeat.engine.core.daily_window import DailyWindow, window_opens_at
 
 SAO_PAULO = ZoneInfo("America/Sao_Paulo")
 NEW_YORK = ZoneInfo("America/New_York")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.core.disk_space import is_short
+from drumbeat.engine.core.disk_space import is_short
 
 
 @pytest.mark.parametrize(

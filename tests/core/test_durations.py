@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.durations import STEP, percentile_s
+from drumbeat.engine.core.durations import STEP, percentile_s
 
 
 @given(st.lists(st.floats(0.01, 1e7), min_size=1, max_size=50), st.sampled_from([0.5, 0.9, 0.99, 1.0]))

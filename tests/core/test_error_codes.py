@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.error_codes import (
+from drumbeat.engine.core.error_codes import (
     ERROR_CODES,
     HTTP_STATUSES,
     UNLISTED,
@@ -16,8 +16,8 @@ from engine.core.error_codes import (
     remedy_of,
     shared_by,
 )
-from engine.core.outcome import Rejected, Scope, Throttled
-from engine.core.states import REASONS, ReasonCode
+from drumbeat.engine.core.outcome import Rejected, Scope, Throttled
+from drumbeat.engine.core.states import REASONS, ReasonCode
 
 INTERFACE = [190, 131030, 131047, 132001, 132012, 130429, 131026, 131056]
 OPEN_POINT = [

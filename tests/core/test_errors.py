@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine import errors
-from engine.api.service_error import ServiceError
+from drumbeat.engine import errors
+from drumbeat.engine.api.service_error import ServiceError
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.core.event_origin import Origin, Ours, origin_of
+from drumbeat.engine.core.event_origin import Origin, Ours, origin_of
 
 NEITHER_KNOWN = Ours()
 ACCOUNT_KNOWN = Ours(frozenset({"1"}))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.fair_share import SharedNumber, moves, plan
+from drumbeat.engine.core.fair_share import SharedNumber, moves, plan
 
 Wanted = dict[str, frozenset[str]]
 Owners = dict[str, str | None]

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from engine.core.free_form import compile_message
-from engine.core.message_types import Text, send_request
+from drumbeat.engine.core.free_form import compile_message
+from drumbeat.engine.core.message_types import Text, send_request
 
 HELLO = {"type": "text", "text": Text('Olá "Ana" \\ 👍').content()}
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.daily_window import DailyWindow
-from engine.core.guard import PASS, Defer, PairGuard, Refuse, check_hours, check_recipient
-from engine.core.sending_hours import SendingHours
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.daily_window import DailyWindow
+from drumbeat.engine.core.guard import PASS, Defer, PairGuard, Refuse, check_hours, check_recipient
+from drumbeat.engine.core.sending_hours import SendingHours
+from drumbeat.engine.core.units import SECOND_NS
 
 SAO_PAULO = ZoneInfo("America/Sao_Paulo")
 NEW_YORK = ZoneInfo("America/New_York")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.core.header_file import is_sendable_size, mime_type
-from engine.core.media_limits import MEGABYTE
+from drumbeat.engine.core.header_file import is_sendable_size, mime_type
+from drumbeat.engine.core.media_limits import MEGABYTE
 
 JPEG, PNG, WEBP = b"\xff\xd8\xff\xe0" + bytes(8), b"\x89PNG\r\n\x1a\n" + bytes(4), b"RIFF\0\0\0\0WEBP"
 MP4, THREE_GPP = bytes(4) + b"ftypisom", bytes(4) + b"ftyp3gp4"

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.histogram import Histogram
+from drumbeat.engine.core.histogram import Histogram
 
 BOUNDS = (1, 5, 25)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.json_repair import DEPTH_MAX, repair
+from drumbeat.engine.core.json_repair import DEPTH_MAX, repair
 
 
 @pytest.mark.parametrize(

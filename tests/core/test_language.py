@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.core.language import find_language
+from drumbeat.engine.core.language import find_language
 
 LANGUAGES = ("en_US", "pt_BR", "es", "es_MX", "zh_CN", "zh_TW", "fr")
 

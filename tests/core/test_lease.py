@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.core.lease import FormerOwner
+from drumbeat.engine.core.lease import FormerOwner
 
 
 def former(**changes: object) -> FormerOwner:

@@ -1,7 +1,7 @@
 """Which occurrences of a repeated event are logged, in virtual time."""
 
-from engine.core.log_throttle import LogThrottle
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.log_throttle import LogThrottle
+from drumbeat.engine.core.units import SECOND_NS
 
 MINUTE_NS = 60 * SECOND_NS
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.message import Media, UnusableTemplate, check_variable, compile_template
-from engine.core.placeholder import Placeholder
+from drumbeat.engine.core.message import Media, UnusableTemplate, check_variable, compile_template
+from drumbeat.engine.core.placeholder import Placeholder
 
 
 def template(*components: dict[str, Any], form: str | None = None) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from engine.core.media_limits import BYTES_MAX, check_file, kind_of
-from engine.core.message_types import (
+from drumbeat.engine.core.media_limits import BYTES_MAX, check_file, kind_of
+from drumbeat.engine.core.message_types import (
     Contacts,
     Document,
     FlowForm,
@@ -25,7 +25,7 @@ from engine.core.message_types import (
     read_request,
     send_request,
 )
-from engine.errors import UsageError
+from drumbeat.engine.errors import UsageError
 
 ROW = ListRow("1", "One")
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from engine.backoff import notification_wait_s
-from engine.core.max_failed import exceeds_max_failed
-from engine.core.notification import (
+from drumbeat.engine.backoff import notification_wait_s
+from drumbeat.engine.core.max_failed import exceeds_max_failed
+from drumbeat.engine.core.notification import (
     GIVE_UP_S,
     Notification,
     NotificationEvent,
@@ -16,7 +16,7 @@ from engine.core.notification import (
     event_of,
     verdict_of_status,
 )
-from engine.core.states import REASONS, CampaignState, ReasonCode
+from drumbeat.engine.core.states import REASONS, CampaignState, ReasonCode
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

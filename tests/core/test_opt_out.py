@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.core.opt_out import BUTTON, WORD, normalised, read_word
+from drumbeat.engine.core.opt_out import BUTTON, WORD, normalised, read_word
 
 WORDS = frozenset(
     map(normalised, ("stop", "opt out", "não quero mais", "إلغاء الاشتراك", "रोकें", "หยุด", "退订", "iptal"))

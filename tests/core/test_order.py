@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.order import REMEMBERED_MAX, FairOrder, Priority, weights
+from drumbeat.engine.core.order import REMEMBERED_MAX, FairOrder, Priority, weights
 
 RANGE_MAX = 1_000
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.phone_aliases import canonical_phone, phone_aliases
+from drumbeat.engine.core.phone_aliases import canonical_phone, phone_aliases
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.core.phone_digits import phone_digits, phones_named
+from drumbeat.engine.core.phone_digits import phone_digits, phones_named
 
 
 @pytest.mark.parametrize(

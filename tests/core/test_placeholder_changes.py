@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from engine.core.message import Media, Placeholder, compile_template
-from engine.core.placeholder_changes import placeholder_differences, request_changes
+from drumbeat.engine.core.message import Media, Placeholder, compile_template
+from drumbeat.engine.core.placeholder_changes import placeholder_differences, request_changes
 
 MEDIA = Media(media_id="77")
 ONE, TWO, LINK = Placeholder("body", "1"), Placeholder("body", "2"), Placeholder("button", "1")

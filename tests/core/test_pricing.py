@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.core.pricing import CATEGORIES, Pricing, pricing_code, pricing_of
+from drumbeat.engine.core.pricing import CATEGORIES, Pricing, pricing_code, pricing_of
 
 
 @pytest.mark.parametrize("billable", [True, False])

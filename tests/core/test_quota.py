@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.outcome import Scope, Throttled
-from engine.core.quota import (
+from drumbeat.engine.core.outcome import Scope, Throttled
+from drumbeat.engine.core.quota import (
     COUNTED_S,
     GATHER_S,
     MARGIN_S,
@@ -23,7 +23,7 @@ from engine.core.quota import (
     limits,
     rest_s,
 )
-from engine.core.tier import SaidTier
+from drumbeat.engine.core.tier import SaidTier
 
 NEW, COUNTED, OPEN = Person.NEW, Person.COUNTED, Person.IN_CONVERSATION
 NOW = datetime(2026, 5, 1, 17, tzinfo=UTC)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.outcome import Scope
-from engine.core.refusal_runs import IN_A_ROW_MAX, RefusalRuns
+from drumbeat.engine.core.outcome import Scope
+from drumbeat.engine.core.refusal_runs import IN_A_ROW_MAX, RefusalRuns
 
 ONE, TWO = 1, 2  # campaigns
 A, B = "A", "B"  # numbers

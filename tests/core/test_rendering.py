@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from engine.core.message import Media, compile_template
-from engine.core.rendering import (
+from drumbeat.engine.core.message import Media, compile_template
+from drumbeat.engine.core.rendering import (
     RenderedButton,
     RenderedMedia,
     RenderedMessage,

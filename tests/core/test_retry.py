@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.core.classify import classify
-from engine.core.outcome import NotSent, Rejected, Scope, Setback, Throttled, Transient, Unknown
-from engine.core.retry import TRANSIENT_ATTEMPTS_MAX, Budget, Fail, InDoubt, Retry, Wait, decide
+from drumbeat.engine.core.classify import classify
+from drumbeat.engine.core.outcome import NotSent, Rejected, Scope, Setback, Throttled, Transient, Unknown
+from drumbeat.engine.core.retry import TRANSIENT_ATTEMPTS_MAX, Budget, Fail, InDoubt, Retry, Wait, decide
 
 NONE = Budget()
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from engine.core.guard import PASS, Defer, Refuse, Verdict
-from engine.core.retry_guard import EarlierRecipient, check_retry
-from engine.core.states import RecipientState
-from engine.store.retried import strictest
+from drumbeat.engine.core.guard import PASS, Defer, Refuse, Verdict
+from drumbeat.engine.core.retry_guard import EarlierRecipient, check_retry
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.store.retried import strictest
 
 DAY_S = 86_400.0
 

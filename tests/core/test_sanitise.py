@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.sanitise import CONTROLS, sanitise
+from drumbeat.engine.core.sanitise import CONTROLS, sanitise
 
 
 @pytest.mark.parametrize(

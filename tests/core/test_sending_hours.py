@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.daily_window import DailyWindow
-from engine.core.sending_hours import EVERY_DAY, SendingHours, Wait, wait_in_words, wait_of
+from drumbeat.engine.core.daily_window import DailyWindow
+from drumbeat.engine.core.sending_hours import EVERY_DAY, SendingHours, Wait, wait_in_words, wait_of
 
 DAY = DailyWindow.between(time(9), time(20))
 WEEKDAYS = frozenset(range(5))

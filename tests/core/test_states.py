@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from engine.core.states import (
+from drumbeat.engine.core.states import (
     REASONS,
     CampaignEvent,
     CampaignState,

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.classify import classify, classify_failure
-from engine.core.error_codes import ERROR_CODES, QUIET_CODES
-from engine.core.outcome import Rejected
-from engine.core.refusal_runs import IN_A_ROW_MAX, RefusalRuns
-from engine.core.states import ReasonCode
-from engine.core.status_stops import Reported, StatusStop, stops_of
-from engine.core.stops import AccountStop, CampaignPause, NumberRest, StopRequest, stop_after
+from drumbeat.engine.core.classify import classify, classify_failure
+from drumbeat.engine.core.error_codes import ERROR_CODES, QUIET_CODES
+from drumbeat.engine.core.outcome import Rejected
+from drumbeat.engine.core.refusal_runs import IN_A_ROW_MAX, RefusalRuns
+from drumbeat.engine.core.states import ReasonCode
+from drumbeat.engine.core.status_stops import Reported, StatusStop, stops_of
+from drumbeat.engine.core.stops import AccountStop, CampaignPause, NumberRest, StopRequest, stop_after
 
 NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
 TEMPLATE = "offer", "pt_BR"

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.tag import INT4_MAX, INT8_MAX, TAG_BYTES_MAX, Tag, TagEncoder, base36, decode, encode
+from drumbeat.engine.core.tag import (
+    INT4_MAX,
+    INT8_MAX,
+    TAG_BYTES_MAX,
+    Tag,
+    TagEncoder,
+    base36,
+    decode,
+    encode,
+)
 
 tags = st.builds(
     Tag,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.core.tail import HANDOVER_S, ends_sooner, left_to_from
+from drumbeat.engine.core.tail import HANDOVER_S, ends_sooner, left_to_from
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from engine.core.campaign_template import CampaignTemplate
-from engine.core.message import Media
-from engine.core.template_changes import misfit_text, template_changes
+from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.message import Media
+from drumbeat.engine.core.template_changes import misfit_text, template_changes
 
 BODY = {"type": "BODY", "text": "Hi {{1}}", "example": {"body_text": [["Ana"]]}}
 LINK = {"type": "BUTTONS", "buttons": [{"type": "URL", "text": "See", "url": "https://x.example/{{1}}"}]}

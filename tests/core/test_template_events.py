@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.core.template_events import read_template_word
+from drumbeat.engine.core.template_events import read_template_word
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from typing import Any
 import orjson
 import pytest
 
-from engine.core import message_types
-from engine.core.campaign_template import make_payloads
-from engine.core.message import CompiledTemplate, Media, compile_template, media_source
-from engine.core.placeholder import Placeholder
-from engine.core.template_buttons import fillable_buttons
+from drumbeat.engine.core import message_types
+from drumbeat.engine.core.campaign_template import make_payloads
+from drumbeat.engine.core.message import CompiledTemplate, Media, compile_template, media_source
+from drumbeat.engine.core.placeholder import Placeholder
+from drumbeat.engine.core.template_buttons import fillable_buttons
 
 BODY = {"type": "BODY", "text": "Hi {{1}}"}
 LINK = {"type": "URL", "text": "Track", "url": "https://shop.example/{{1}}"}

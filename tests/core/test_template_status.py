@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.core.campaign_template import CampaignTemplate
-from engine.core.template_status import stopped_templates
+from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template_status import stopped_templates
 
 OFFER = CampaignTemplate("offer", "de", {}, None)
 NOBODY = CampaignTemplate("offer", "pl", {}, None, recipients=0)

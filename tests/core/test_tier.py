@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.tier import LOWEST, PEOPLE_MAX, SaidTier, Tier, TierDoubt, parse_tier
+from drumbeat.engine.core.tier import LOWEST, PEOPLE_MAX, SaidTier, Tier, TierDoubt, parse_tier
 
 
 @pytest.mark.parametrize(

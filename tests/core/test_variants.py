@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from engine.core.variants import variant_chooser
+from drumbeat.engine.core.variants import variant_chooser
 
 PHONES = range(5511960000000, 5511960010000)
 

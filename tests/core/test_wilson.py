@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.core.wilson import wilson_interval
+from drumbeat.engine.core.wilson import wilson_interval
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import pytest
 
-from campaigns.api import Drumbeat, open_drumbeat
-from campaigns.options.campaign_spec import campaign_spec
-from campaigns.options.manifest_file import read_manifest
-from engine.errors import ConfigurationError, TryLater
+from drumbeat.campaigns.api import Drumbeat, open_drumbeat
+from drumbeat.campaigns.options.campaign_spec import campaign_spec
+from drumbeat.campaigns.options.manifest_file import read_manifest
+from drumbeat.engine.errors import ConfigurationError, TryLater
 from tests.cli.conftest import drumbeat, write_audience
 from tests.cli.processes import Drumbeat as Command
 from tests.cli.processes import Service, serving

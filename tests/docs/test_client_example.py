@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from emulator.config import EmulatorConfig
-from emulator.testing import running_emulator
-from engine import api
-from engine.core import message_types
+from drumbeat.emulator.config import EmulatorConfig
+from drumbeat.emulator.testing import running_emulator
+from drumbeat.engine import api
+from drumbeat.engine.core import message_types
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/reference/client.md").read_text("utf-8")

@@ -10,9 +10,9 @@ import pytest
 from typer import Context
 from typer.main import get_group
 
-from campaigns.cli.main import DEBUG_VARIABLE, app
-from engine.process.settings import PREFIX, SECRETS, Settings
-from engine.process.telemetry import LEVEL_VARIABLE
+from drumbeat.campaigns.cli.main import DEBUG_VARIABLE, app
+from drumbeat.engine.process.settings import PREFIX, SECRETS, Settings
+from drumbeat.engine.process.telemetry import LEVEL_VARIABLE
 from tests.docs.markdown import anchors, broken_links, commands, settings
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.process.log_events import LOG_EVENTS
+from drumbeat.engine.process.log_events import LOG_EVENTS
 from tests.docs.test_links import ROOT
 
 PACKAGES = ("engine", "campaigns")

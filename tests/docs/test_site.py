@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from typer.main import get_group
 
-from campaigns.cli.main import app
 from documentation.pages import navigation
 from documentation.reference import DOCS, commands, in_words, pages
+from drumbeat.campaigns.cli.main import app
 from tests.docs.test_links import PAGES, ROOT
 
 BUILD = (sys.executable, "-m", "mkdocs", "build", "-f", "documentation/mkdocs.yaml")

@@ -11,9 +11,9 @@ import pytest
 import uvloop
 from aiohttp import web
 
-from emulator.config import EmulatorConfig, NumberConfig
-from emulator.events.envelope import signature
-from emulator.testing import Emulator, running_emulator
+from drumbeat.emulator.config import EmulatorConfig, NumberConfig
+from drumbeat.emulator.events.envelope import signature
+from drumbeat.emulator.testing import Emulator, running_emulator
 
 NUMBER = "106540352242922"
 OTHER_NUMBER = "106540352242923"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.errors import KINDS
+from drumbeat.emulator.errors import KINDS
 from tests.emulator.conftest import ACCOUNT, ANA, NUMBER, OTHER_NUMBER, Client, Start, free_form, template
 
 

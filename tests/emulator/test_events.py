@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from emulator.events.envelope import Update
-from emulator.events.subscriber import Batch, Subscriber
+from drumbeat.emulator.events.envelope import Update
+from drumbeat.emulator.events.subscriber import Batch, Subscriber
 from tests.emulator.conftest import ACCOUNT, ANA, NUMBER, WAIT_LIMIT_S, Receiver, Start, template
 
 
@@ -107,7 +107,7 @@ async def test_what_waited_for_one_callback_goes_to_the_next(start: Start, recei
 
 
 def test_the_events_that_wait_for_another_attempt_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emulator.events.subscriber.RETRIES_LIMIT_BYTES", 100)
+    monkeypatch.setattr("drumbeat.emulator.events.subscriber.RETRIES_LIMIT_BYTES", 100)
     subscriber = Subscriber("http://127.0.0.1:1/nobody", "secret")
     subscriber.queue(Update(ACCOUNT, None, "account_update", {}))
     for order in range(4):

@@ -3,10 +3,10 @@
 import aiohttp
 import pytest
 
-from emulator.clock import Clock
-from emulator.config import ConfigError, FaultConfig, parse_fault
-from emulator.faults.exchange import Exchange, ExchangeStage
-from emulator.faults.table import Faults
+from drumbeat.emulator.clock import Clock
+from drumbeat.emulator.config import ConfigError, FaultConfig, parse_fault
+from drumbeat.emulator.faults.exchange import Exchange, ExchangeStage
+from drumbeat.emulator.faults.table import Faults
 from tests.emulator.conftest import NUMBER, OTHER_NUMBER, Client, Receiver, Start, template
 
 

@@ -2,9 +2,9 @@
 
 import orjson
 
-from emulator.ledger.kinds import MessageKind
-from emulator.ledger.ledger import Ledger
-from emulator.ledger.segments import SEGMENT_MESSAGES
+from drumbeat.emulator.ledger.kinds import MessageKind
+from drumbeat.emulator.ledger.ledger import Ledger
+from drumbeat.emulator.ledger.segments import SEGMENT_MESSAGES
 from tests.emulator.conftest import ANA, NUMBER, OTHER_NUMBER, Client, free_form, template
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from emulator.media import SIZE_LIMITS_BYTES
+from drumbeat.emulator.media import SIZE_LIMITS_BYTES
 from tests.emulator.conftest import ANA, NUMBER, Answer, Client, free_form, template
 
 TYPES = {

@@ -22,11 +22,11 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from emulator.config import EmulatorConfig
-from emulator.document.build import build_document, operations
-from emulator.messaging_service import MessagingService
-from emulator.routes import routes
-from emulator.testing import running_emulator
+from drumbeat.emulator.config import EmulatorConfig
+from drumbeat.emulator.document.build import build_document, operations
+from drumbeat.emulator.messaging_service import MessagingService
+from drumbeat.emulator.routes import routes
+from drumbeat.emulator.testing import running_emulator
 
 CONFIG = EmulatorConfig(port=0, management_calls_per_hour=10**9)
 # The page's own files are for browsers, metrics for Prometheus, and the document does not describe itself.

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.pace import SECOND_NS, SlidingWindow
-from emulator.pair import BURST, SPACING_NS, PairRate
+from drumbeat.emulator.pace import SECOND_NS, SlidingWindow
+from drumbeat.emulator.pair import BURST, SPACING_NS, PairRate
 
 steps = st.lists(st.integers(0, SECOND_NS // 2), min_size=1, max_size=200)
 

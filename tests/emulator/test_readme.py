@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-import emulator
+from drumbeat import emulator
 
 README = (Path(emulator.__file__).parent / "README.md").read_text()
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from emulator.config import NumberConfig
+from drumbeat.emulator.config import NumberConfig
 from tests.emulator.conftest import ACCOUNT, ANA, NUMBER, OTHER_NUMBER, Client, Receiver, Start, template
 
 TEMPLATES = f"/{ACCOUNT}/message_templates"

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.people import People, Ratios
-from emulator.schedule import SLOT_BITS, Status, StatusSchedule
+from drumbeat.emulator.people import People, Ratios
+from drumbeat.emulator.schedule import SLOT_BITS, Status, StatusSchedule
 
 SLOT_NS = 1 << SLOT_BITS
 moments = st.lists(st.integers(0, 20 * SLOT_NS), max_size=80)

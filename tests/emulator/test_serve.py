@@ -13,7 +13,7 @@ import aiohttp
 import orjson
 import pytest
 
-COMMAND = (sys.executable, "-m", "campaigns.cli", "emulator", "serve")
+COMMAND = (sys.executable, "-m", "drumbeat.campaigns.cli", "emulator", "serve")
 WAIT_LIMIT_S = 90.0
 
 

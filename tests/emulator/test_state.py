@@ -8,12 +8,12 @@ import orjson
 import pytest
 import yarl
 
-from emulator.config import ConfigError
-from emulator.errors import Refused
-from emulator.events.envelope import Update
-from emulator.scenario import read_scenario
-from emulator.site import check_site
-from emulator.templates.template import Template
+from drumbeat.emulator.config import ConfigError
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.events.envelope import Update
+from drumbeat.emulator.scenario import read_scenario
+from drumbeat.emulator.site import check_site
+from drumbeat.emulator.templates.template import Template
 from tests.emulator.conftest import ACCOUNT, ANA, NUMBER, WAIT_LIMIT_S, Client, Receiver, Start, template
 
 SCENARIO = """

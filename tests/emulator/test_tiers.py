@@ -2,10 +2,10 @@
 
 import pytest
 
-from emulator.clock import SECOND_NS
-from emulator.config import ConfigError, NumberConfig
-from emulator.errors import Refused
-from emulator.tiers import DAY_NS, Tiers, limit_of
+from drumbeat.emulator.clock import SECOND_NS
+from drumbeat.emulator.config import ConfigError, NumberConfig
+from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.tiers import DAY_NS, Tiers, limit_of
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import orjson
 import pytest
 
-from emulator.gateway import LIMITS
-from http_server.connection import HttpConnection
+from drumbeat.emulator.gateway import LIMITS
+from drumbeat.http_server.connection import HttpConnection
 from tests.emulator.conftest import ACCOUNT, NUMBER, Client, template
 
 WAIT_LIMIT_S = 60.0

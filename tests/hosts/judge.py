@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.store.in_doubt import resend
+from drumbeat.engine.store.in_doubt import resend
 from tests.chaos import store
 from tests.chaos.checks import Evidence, crowded, findings
 from tests.chaos.message import Message

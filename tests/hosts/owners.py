@@ -1,6 +1,6 @@
 """Notes which process each epoch of a number belongs to. The product's tables know only the present one."""
 
-from engine.store.database import Connection
+from drumbeat.engine.store.database import Connection
 from tests.chaos.message import Owner
 
 NOTES = """

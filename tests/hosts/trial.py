@@ -5,10 +5,10 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from campaigns.life.control import start as start_campaign
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.create import create_campaign
-from engine.store.database import Connection
+from drumbeat.campaigns.life.control import start as start_campaign
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.engine.store.database import Connection
 from tests.chaos.message import Message
 from tests.chaos.service import LANGUAGE, TEMPLATE
 from tests.hosts.installation import NUMBERS, Installation

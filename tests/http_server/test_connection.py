@@ -6,11 +6,11 @@ from typing import cast
 
 import pytest
 
-from http_server.body_quota import BodyQuota
-from http_server.connection import LINGER_S, HttpConnection
-from http_server.limits import Limits
-from http_server.parser import RawRequest
-from http_server.replies import ReplySlot
+from drumbeat.http_server.body_quota import BodyQuota
+from drumbeat.http_server.connection import LINGER_S, HttpConnection
+from drumbeat.http_server.limits import Limits
+from drumbeat.http_server.parser import RawRequest
+from drumbeat.http_server.replies import ReplySlot
 
 CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
 GET = b"GET / HTTP/1.1\r\n\r\n"

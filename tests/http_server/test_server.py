@@ -5,9 +5,9 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
-from http_server.connection import HttpConnection
-from http_server.limits import Limits
-from http_server.server import Server
+from drumbeat.http_server.connection import HttpConnection
+from drumbeat.http_server.limits import Limits
+from drumbeat.http_server.server import Server
 from tests.http_server.test_connection import GET, Application
 
 LIMITS = Limits(body_bytes=1000, usual_body_bytes=1000)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from engine.core.states import EvidenceRank, RecipientState
+from drumbeat.engine.core.states import EvidenceRank, RecipientState
 
 _STATE_OF_STATUS = {
     EvidenceRank.ACCEPTED: RecipientState.ACCEPTED,

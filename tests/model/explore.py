@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 
-from engine.core.states import EvidenceRank, RecipientState
+from drumbeat.engine.core.states import EvidenceRank, RecipientState
 from tests.model.attempts import evidence, may_claim
 from tests.model.protocol import steps
 from tests.model.world import IN_DOUBT_MAX, REACHED, Limits, Recipient, Rules, World, start

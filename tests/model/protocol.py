@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
-from engine.core.states import EvidenceRank, RecipientState
+from drumbeat.engine.core.states import EvidenceRank, RecipientState
 from tests.model.attempts import Attempts, claimed, closed, evidence, lost, may_claim, not_accepted
 from tests.model.world import (
     IN_DOUBT_MAX,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core.states import EvidenceRank, RecipientState
+from drumbeat.engine.core.states import EvidenceRank, RecipientState
 from tests.model.attempts import (
     Attempts,
     best,

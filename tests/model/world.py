@@ -6,7 +6,7 @@ counted in permits: a permit lasts one tick, so a claim made before a tick may n
 
 from dataclasses import dataclass, field, fields, replace
 
-from engine.core.states import RecipientState
+from drumbeat.engine.core.states import RecipientState
 from tests.model.attempts import Attempts, state_of
 
 REACHED = frozenset(

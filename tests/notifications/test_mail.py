@@ -9,9 +9,9 @@ from urllib.parse import quote
 import pytest
 from pydantic import SecretStr
 
-from engine.core.notification import Attempt, Notification, NotificationEvent, Verdict
-from engine.notifications.mail import Mail
-from engine.process.notification_settings import MailSettings, mail_settings
+from drumbeat.engine.core.notification import Attempt, Notification, NotificationEvent, Verdict
+from drumbeat.engine.notifications.mail import Mail
+from drumbeat.engine.process.notification_settings import MailSettings, mail_settings
 from tests.notifications.sinks import Mailbox, free_port, mail_server
 from tests.notifications.test_webhook import PAUSED
 
@@ -142,7 +142,7 @@ async def test_nobody_listens() -> None:
 
 async def test_a_password_never_crosses_a_network_without_tls(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server is on loopback; here it counts as another machine."""
-    monkeypatch.setattr("engine.process.notification_settings.is_loopback", lambda host: False)
+    monkeypatch.setattr("drumbeat.engine.process.notification_settings.is_loopback", lambda host: False)
     mailbox = Mailbox()
     with mail_server(mailbox, login=True) as port:
         attempt = await tell(port, password=PASSWORD)

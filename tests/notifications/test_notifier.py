@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 import pytest
 from pydantic import SecretStr
 
-from engine.core.states import CampaignEvent, ReasonCode
-from engine.notifications import notifier as notifying_module
-from engine.notifications.notifier import Pauses, notifying
-from engine.process.notification_settings import NotificationSettings, WebhookSettings, mail_settings
-from engine.store.campaign_states import apply_event
-from engine.store.database import Pool
+from drumbeat.engine.core.states import CampaignEvent, ReasonCode
+from drumbeat.engine.notifications import notifier as notifying_module
+from drumbeat.engine.notifications.notifier import Pauses, notifying
+from drumbeat.engine.process.notification_settings import NotificationSettings, WebhookSettings, mail_settings
+from drumbeat.engine.store.campaign_states import apply_event
+from drumbeat.engine.store.database import Pool
 from tests.notifications.sinks import Hook, Mailbox, free_port, hook, mail_server
 from tests.sending.planted import plant_campaign
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from engine.core.notification import Notification, NotificationEvent, Verdict
-from engine.notifications.webhook import Webhook
-from engine.process.notification_settings import WebhookSettings
+from drumbeat.engine.core.notification import Notification, NotificationEvent, Verdict
+from drumbeat.engine.notifications.webhook import Webhook
+from drumbeat.engine.process.notification_settings import WebhookSettings
 from tests.docs.markdown import python_blocks
 from tests.notifications.sinks import Hook, free_port, hook
 

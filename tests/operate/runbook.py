@@ -31,7 +31,7 @@ class Shell:
         self._last: subprocess.Popen[str] | None = None
         command = drumbeat.directory / "bin" / "drumbeat"
         command.parent.mkdir()
-        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m campaigns.cli "$@"\n')
+        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m drumbeat.campaigns.cli "$@"\n')
         command.chmod(0o700)
 
     @property

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from engine.store import sql
-from engine.store.queries import named_statements
+from drumbeat.engine.store import sql
+from drumbeat.engine.store.queries import named_statements
 from tests.cli.processes import Drumbeat, until
 from tests.databases import execute
 from tests.operate.campaign import Campaign, fetch, planned, receiving, working

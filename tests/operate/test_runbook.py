@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from engine.core.states import REASONS, ReasonCode
-from engine.errors import DrumbeatError
+from drumbeat.engine.core.states import REASONS, ReasonCode
+from drumbeat.engine.errors import DrumbeatError
 from tests.cli.processes import Drumbeat
 from tests.operate.campaign import NAME, judge, planned, receiving
 from tests.operate.pages import PAGES

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.options.audience_options import audience_of, pairs
-from campaigns.options.sources import CampaignResult, SqlQuery
-from engine.core.states import RecipientState
-from engine.errors import UsageError
+from drumbeat.campaigns.options.audience_options import audience_of, pairs
+from drumbeat.campaigns.options.sources import CampaignResult, SqlQuery
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.errors import UsageError
 
 FAILED = RecipientState.FAILED
 FILE = Path("a.csv")

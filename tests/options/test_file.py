@@ -8,13 +8,13 @@ import pytest
 from typer import Context
 from typer.main import get_group
 
-from campaigns.cli.main import app
-from campaigns.options.campaign_spec import campaign_spec
-from campaigns.options.listing import options_of
-from campaigns.options.manifest_file import MANIFEST_BYTES_MAX, read_manifest
-from campaigns.options.sources import Format
-from campaigns.options.values import by_key, in_words_of_keys
-from engine.errors import ConfigurationError, UsageError
+from drumbeat.campaigns.cli.main import app
+from drumbeat.campaigns.options.campaign_spec import campaign_spec
+from drumbeat.campaigns.options.listing import options_of
+from drumbeat.campaigns.options.manifest_file import MANIFEST_BYTES_MAX, read_manifest
+from drumbeat.campaigns.options.sources import Format
+from drumbeat.campaigns.options.values import by_key, in_words_of_keys
+from drumbeat.engine.errors import ConfigurationError, UsageError
 
 LEAST = """
 name = "spring"

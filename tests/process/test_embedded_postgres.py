@@ -14,10 +14,10 @@ from urllib.parse import parse_qs, urlsplit
 import psutil
 import pytest
 
-from engine.errors import Unreachable
-from engine.process import postgres_rescue
-from engine.process.embedded_postgres import start_embedded, stop_embedded
-from engine.process.postgres_rescue import PID_FILE
+from drumbeat.engine.errors import Unreachable
+from drumbeat.engine.process import postgres_rescue
+from drumbeat.engine.process.embedded_postgres import start_embedded, stop_embedded
+from drumbeat.engine.process.postgres_rescue import PID_FILE
 from tests.chaos.disk import Disk, mounted, why_no_disk
 from tests.cli.conftest import scratch
 from tests.cli.processes import until

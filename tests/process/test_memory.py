@@ -8,7 +8,7 @@ import pytest
 
 SEEN = """
 import ctypes, sys
-from engine.process.memory import READ_BYTES, keep_large_blocks
+from drumbeat.engine.process.memory import READ_BYTES, keep_large_blocks
 
 class Mallinfo(ctypes.Structure):
     _fields_ = [(name, ctypes.c_size_t) for name in (

@@ -11,11 +11,11 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from structlog.testing import capture_logs
 
-from engine.errors import ConfigurationError
-from engine.process import probe_server
-from engine.process.probe_server import serving
-from engine.process.probes import Exposition, Probes, Problem
-from engine.process.settings import MetricsAddress
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process import probe_server
+from drumbeat.engine.process.probe_server import serving
+from drumbeat.engine.process.probes import Exposition, Probes, Problem
+from drumbeat.engine.process.settings import MetricsAddress
 
 HOST = "127.0.0.1"
 

@@ -11,10 +11,10 @@ import structlog
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from engine.errors import ConfigurationError
-from engine.process.secret_file import SecretFile
-from engine.process.settings import load_settings, read_secret, secret_path
-from engine.process.telemetry import configure_logging
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process.secret_file import SecretFile
+from drumbeat.engine.process.settings import load_settings, read_secret, secret_path
+from drumbeat.engine.process.telemetry import configure_logging
 
 
 @pytest.fixture

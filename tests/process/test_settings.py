@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from engine.errors import ConfigurationError
-from engine.process.settings import SECRETS, Settings, load_settings
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process.settings import SECRETS, Settings, load_settings
 
 URL = "http://127.0.0.1:8081"
 # Secrets that must be URLs.

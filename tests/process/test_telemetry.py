@@ -7,8 +7,8 @@ import orjson
 import pytest
 from pydantic import SecretStr
 
-from engine.errors import ConfigurationError
-from engine.process.telemetry import Mask, configure_logging, mask_phone
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process.telemetry import Mask, configure_logging, mask_phone
 from tests.warm import ROOT
 
 SECRET, PHONE = "hush-hush-1234", "5511987654321"
@@ -16,7 +16,7 @@ SECRET, PHONE = "hush-hush-1234", "5511987654321"
 EVERYTHING = f"""
 import logging, structlog
 from pydantic import SecretStr
-from engine.process.telemetry import configure_logging
+from drumbeat.engine.process.telemetry import configure_logging
 configure_logging([SecretStr({SECRET!r})])
 log = structlog.get_logger()
 log.info("sent", phone={PHONE}, to={PHONE!r}, token=SecretStr({SECRET!r}), header="Bearer abc.def")

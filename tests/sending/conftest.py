@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from engine import backoff
-from engine.core.retry import Wait
-from engine.store.database import Connection, Pool, connect
+from drumbeat.engine import backoff
+from drumbeat.engine.core.retry import Wait
+from drumbeat.engine.store.database import Connection, Pool, connect
 from tests.sending.workers import Workers
 
 

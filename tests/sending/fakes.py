@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from engine.api.transport import Answered, PermitGate
-from engine.clock import suspend_aware_ns
-from engine.core.outcome import Accepted, NotSent, Outcome, Unknown
-from engine.core.retry import Budget
-from engine.sending.messages import ClaimedMessage
+from drumbeat.engine.api.transport import Answered, PermitGate
+from drumbeat.engine.clock import suspend_aware_ns
+from drumbeat.engine.core.outcome import Accepted, NotSent, Outcome, Unknown
+from drumbeat.engine.core.retry import Budget
+from drumbeat.engine.sending.messages import ClaimedMessage
 
 
 def claimed(seq: int, expires_ns: int | None = None) -> ClaimedMessage:

@@ -9,22 +9,22 @@ from typing import Any, cast
 
 from pydantic import SecretStr
 
-from engine.core.pace.circuit_breaker import CircuitBreaker
-from engine.process.identity import ProcessIdentity, this_process
-from engine.process.secret_file import SecretFile
-from engine.process.settings import ServiceSettings
-from engine.sending.access_token import AccessToken
-from engine.sending.campaign_cache import CampaignCache
-from engine.sending.claim_batcher import ClaimBatcher
-from engine.sending.flow_context import FlowContext
-from engine.sending.header_file_uploads import no_uploads
-from engine.sending.results_writer import ResultsWriter
-from engine.sending.stop_requests import StopRequests
-from engine.sending.timing import Timing
-from engine.store.claims import WatermarkAdvance, page
-from engine.store.database import Connection, Pool
-from engine.store.leases import Lease, take_lease
-from engine.store.ranges import HeldRange, take_range
+from drumbeat.engine.core.pace.circuit_breaker import CircuitBreaker
+from drumbeat.engine.process.identity import ProcessIdentity, this_process
+from drumbeat.engine.process.secret_file import SecretFile
+from drumbeat.engine.process.settings import ServiceSettings
+from drumbeat.engine.sending.access_token import AccessToken
+from drumbeat.engine.sending.campaign_cache import CampaignCache
+from drumbeat.engine.sending.claim_batcher import ClaimBatcher
+from drumbeat.engine.sending.flow_context import FlowContext
+from drumbeat.engine.sending.header_file_uploads import no_uploads
+from drumbeat.engine.sending.results_writer import ResultsWriter
+from drumbeat.engine.sending.stop_requests import StopRequests
+from drumbeat.engine.sending.timing import Timing
+from drumbeat.engine.store.claims import WatermarkAdvance, page
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.leases import Lease, take_lease
+from drumbeat.engine.store.ranges import HeldRange, take_range
 
 STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")
 SLOW, FAST = "106540352242922", "106540352242923"

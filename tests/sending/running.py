@@ -10,15 +10,15 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from emulator.config import EmulatorConfig, FaultConfig, NumberConfig
-from emulator.testing import Emulator, running_emulator
-from engine.app import run_numbers
-from engine.clock import SECOND_NS
-from engine.process.disk_space import Disk
-from engine.process.settings import MetricsAddress, ServiceSettings
-from engine.sending.timing import Timing
-from engine.sending.worker import RunEnd
-from engine.store.database import Pool
+from drumbeat.emulator.config import EmulatorConfig, FaultConfig, NumberConfig
+from drumbeat.emulator.testing import Emulator, running_emulator
+from drumbeat.engine.app import run_numbers
+from drumbeat.engine.clock import SECOND_NS
+from drumbeat.engine.process.disk_space import Disk
+from drumbeat.engine.process.settings import MetricsAddress, ServiceSettings
+from drumbeat.engine.sending.timing import Timing
+from drumbeat.engine.sending.worker import RunEnd
+from drumbeat.engine.store.database import Pool
 from tests.sending.planted import SLOW, Planted, assert_range_counters_hold, counts
 
 PATIENCE_S = 30.0  # only a broken promise waits so long

@@ -2,9 +2,9 @@
 
 import pytest
 
-from engine.sending import attempt_statistics as module
-from engine.sending.attempt_statistics import AttemptStatistics, active_us
-from engine.store.facts import Fact, FactKind
+from drumbeat.engine.sending import attempt_statistics as module
+from drumbeat.engine.sending.attempt_statistics import AttemptStatistics, active_us
+from drumbeat.engine.store.facts import Fact, FactKind
 
 AT_US = 1_700_000_000_000_000
 

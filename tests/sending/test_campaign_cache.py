@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from engine.core.states import CampaignEvent, ReasonCode
-from engine.sending import campaign_cache, campaign_housekeeping
-from engine.sending.campaign_housekeeping import CampaignHousekeeping
-from engine.sending.campaign_reader import Block, CampaignReader
-from engine.store.campaign_states import apply_event, apply_if_allowed
-from engine.store.database import Connection, Pool
-from engine.store.leases import stop, suspend
-from engine.store.queries import queries
+from drumbeat.engine.core.states import CampaignEvent, ReasonCode
+from drumbeat.engine.sending import campaign_cache, campaign_housekeeping
+from drumbeat.engine.sending.campaign_housekeeping import CampaignHousekeeping
+from drumbeat.engine.sending.campaign_reader import Block, CampaignReader
+from drumbeat.engine.store.campaign_states import apply_event, apply_if_allowed
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.leases import stop, suspend
+from drumbeat.engine.store.queries import queries
 from tests.sending.planted import SLOW, campaign_row, context_of, plant_campaign, plant_numbers
 
 

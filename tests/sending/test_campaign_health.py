@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from campaigns.life.control import approve, resume, resume_all
-from campaigns.results.status import campaign_status
-from engine.core.states import CampaignState, ReasonCode, RecipientState
-from engine.errors import TryLater, UsageError
-from engine.store.database import Pool
+from drumbeat.campaigns.life.control import approve, resume, resume_all
+from drumbeat.campaigns.results.status import campaign_status
+from drumbeat.engine.core.states import CampaignState, ReasonCode, RecipientState
+from drumbeat.engine.errors import TryLater, UsageError
+from drumbeat.engine.store.database import Pool
 from tests.sending.planted import FAST, SLOW, Planted, plant_campaign, plant_numbers
 from tests.sending.running import (
     HIGH_RATE_PER_S,

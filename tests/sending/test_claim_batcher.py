@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from engine.clock import suspend_aware_ns
-from engine.sending import claim_batcher as claim_batcher
-from engine.sending.claim_batcher import ClaimBatcher
-from engine.store.claims import WatermarkAdvance, advance_watermarks
-from engine.store.database import LOST_CONNECTION, Connection, Pool
-from engine.store.ranges import HeldRange
+from drumbeat.engine.clock import suspend_aware_ns
+from drumbeat.engine.sending import claim_batcher as claim_batcher
+from drumbeat.engine.sending.claim_batcher import ClaimBatcher
+from drumbeat.engine.store.claims import WatermarkAdvance, advance_watermarks
+from drumbeat.engine.store.database import LOST_CONNECTION, Connection, Pool
+from drumbeat.engine.store.ranges import HeldRange
 from tests.sending.planted import take_one_each, up_to
 from tests.sending.running import until
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 import pytest
 
-from engine import clock
-from engine.sending import campaign_reader, guarding
-from engine.store.database import Pool
+from drumbeat.engine import clock
+from drumbeat.engine.sending import campaign_reader, guarding
+from drumbeat.engine.store.database import Pool
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers
 from tests.sending.running import (
     assert_counts,

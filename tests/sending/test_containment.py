@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from campaigns.account.numbers import list_numbers, resume_number
-from campaigns.cli.numbers import state_text
-from engine.core.pace.rate_governor import RateGovernor
-from engine.core.pace.token_bucket import TokenBucket
-from engine.sending.feeder import Feeder
-from engine.sending.number_pace import NumberPace
-from engine.store.database import Connection, Pool
+from drumbeat.campaigns.account.numbers import list_numbers, resume_number
+from drumbeat.campaigns.cli.numbers import state_text
+from drumbeat.engine.core.pace.rate_governor import RateGovernor
+from drumbeat.engine.core.pace.token_bucket import TokenBucket
+from drumbeat.engine.sending.feeder import Feeder
+from drumbeat.engine.sending.number_pace import NumberPace
+from drumbeat.engine.store.database import Connection, Pool
 from tests.sending.planted import FAST, SLOW, Planted, campaign_row, plant_campaign, plant_numbers
 from tests.sending.running import (
     HIGH_RATE_PER_S,

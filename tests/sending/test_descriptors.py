@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 from pydantic import SecretStr
 
-from engine.api.lanes import LaneTransport
-from engine.app import transport_of
-from engine.core.connection_limit import CONNECTIONS_MAX, RESERVE, WANTED
-from engine.process.file_descriptors import hard_limit, raise_limit
-from engine.process.settings import ServiceSettings
+from drumbeat.engine.api.lanes import LaneTransport
+from drumbeat.engine.app import transport_of
+from drumbeat.engine.core.connection_limit import CONNECTIONS_MAX, RESERVE, WANTED
+from drumbeat.engine.process.file_descriptors import hard_limit, raise_limit
+from drumbeat.engine.process.settings import ServiceSettings
 
 
 @pytest.fixture

@@ -7,16 +7,16 @@ from types import SimpleNamespace
 import asyncpg
 import pytest
 
-from emulator.testing import Emulator
-from engine.clock import SECOND_NS
-from engine.core.disk_space import MIB
-from engine.core.states import ReasonCode
-from engine.process import disk_space, throttled_log
-from engine.process.disk_space import Disk
-from engine.sending import campaign_reader
-from engine.sending.campaign_cache import CampaignCache
-from engine.sending.campaign_reader import Block, CampaignReader
-from engine.store.database import Connection, Pool
+from drumbeat.emulator.testing import Emulator
+from drumbeat.engine.clock import SECOND_NS
+from drumbeat.engine.core.disk_space import MIB
+from drumbeat.engine.core.states import ReasonCode
+from drumbeat.engine.process import disk_space, throttled_log
+from drumbeat.engine.process.disk_space import Disk
+from drumbeat.engine.sending import campaign_reader
+from drumbeat.engine.sending.campaign_cache import CampaignCache
+from drumbeat.engine.sending.campaign_reader import Block, CampaignReader
+from drumbeat.engine.store.database import Connection, Pool
 from tests.sending.planted import SLOW, Planted, campaign_row, plant_campaign, plant_numbers
 from tests.sending.running import assert_counts, assert_each_once, serving, stands_still, started, until
 

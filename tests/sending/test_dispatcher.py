@@ -10,15 +10,15 @@ from itertools import count
 
 import pytest
 
-from engine.api.transport import PermitGate
-from engine.clock import monotonic_ns, suspend_aware_ns
-from engine.core.outcome import Accepted, NotSent, Unknown
-from engine.core.pace.in_flight import IN_FLIGHT_MIN
-from engine.core.pace.loop_load import Busyness, LoopLoad
-from engine.core.pace.token_bucket import SLACK_NS, TokenBucket
-from engine.core.units import SECOND_NS
-from engine.sending.dispatcher import Dispatcher
-from engine.sending.pacer import Ticker
+from drumbeat.engine.api.transport import PermitGate
+from drumbeat.engine.clock import monotonic_ns, suspend_aware_ns
+from drumbeat.engine.core.outcome import Accepted, NotSent, Unknown
+from drumbeat.engine.core.pace.in_flight import IN_FLIGHT_MIN
+from drumbeat.engine.core.pace.loop_load import Busyness, LoopLoad
+from drumbeat.engine.core.pace.token_bucket import SLACK_NS, TokenBucket
+from drumbeat.engine.core.units import SECOND_NS
+from drumbeat.engine.sending.dispatcher import Dispatcher
+from drumbeat.engine.sending.pacer import Ticker
 from tests.sending.fakes import FakeTransport, Outcomes, claimed
 from tests.sending.running import until
 
@@ -94,7 +94,7 @@ async def test_in_flight_requests_follow_rate_times_latency(
 async def test_a_service_that_queues_what_it_cannot_answer_is_not_given_ever_more(
     transport: FakeTransport, outcomes: Outcomes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.core.pace.in_flight.CAP_S", 0.5)
+    monkeypatch.setattr("drumbeat.engine.core.pace.in_flight.CAP_S", 0.5)
     # On a busy machine the load of the loop may limit the requests. That is not the limit tested here.
     monkeypatch.setattr(LoopLoad, "observe", lambda *_: Busyness.CALM)
     transport.answers_per_s = 400

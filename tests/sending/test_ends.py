@@ -7,17 +7,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from emulator.testing import Emulator
-from engine.sending import worker
-from engine.sending.messages import GrantedClaims
-from engine.sending.retries import Retries
-from engine.sending.timing import Timing
-from engine.store.claims import advance_watermark
-from engine.store.database import Connection, Pool
-from engine.store.facts import Fact, FactKind
-from engine.store.leases import take_lease
-from engine.store.ranges import take_range
-from engine.store.recording import record
+from drumbeat.emulator.testing import Emulator
+from drumbeat.engine.sending import worker
+from drumbeat.engine.sending.messages import GrantedClaims
+from drumbeat.engine.sending.retries import Retries
+from drumbeat.engine.sending.timing import Timing
+from drumbeat.engine.store.claims import advance_watermark
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.leases import take_lease
+from drumbeat.engine.store.ranges import take_range
+from drumbeat.engine.store.recording import record
 from tests.sending.planted import (
     SLOW,
     another_process,

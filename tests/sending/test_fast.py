@@ -8,15 +8,15 @@ from bisect import bisect_left
 import pytest
 from pydantic import SecretStr
 
-from engine.process.settings import ServiceSettings
-from engine.sending.timing import Timing
-from engine.store.database import Pool
+from drumbeat.engine.process.settings import ServiceSettings
+from drumbeat.engine.sending.timing import Timing
+from drumbeat.engine.store.database import Pool
 from tests.sending.planted import FAST, plant_campaign, plant_numbers
 from tests.sending.running import PATIENCE_S, Runner, assert_counts, shortest_span_us, written_us
 
 RATE_PER_S = 1_000
 SERVE = [
-    "-c", "from campaigns.cli.emulator import app; app()", "serve", "--port", "0", "--number", f"{FAST}:{2 * RATE_PER_S}",
+    "-c", "from drumbeat.campaigns.cli.emulator import app; app()", "serve", "--port", "0", "--number", f"{FAST}:{2 * RATE_PER_S}",
     "--latency-ms", "1000", "--no-statuses",
 ]  # fmt: skip
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from emulator.config import EmulatorConfig, NumberConfig
-from emulator.testing import running_emulator
-from engine.core.retry import Wait
-from engine.process.settings import ServiceSettings
-from engine.sending import (
+from drumbeat.emulator.config import EmulatorConfig, NumberConfig
+from drumbeat.emulator.testing import running_emulator
+from drumbeat.engine.core.retry import Wait
+from drumbeat.engine.process.settings import ServiceSettings
+from drumbeat.engine.sending import (
     claim_batcher,
     feeder,
     first_attempts,
@@ -21,10 +21,10 @@ from engine.sending import (
     results_writer,
     retries,
 )
-from engine.store.claims import Candidate, WatermarkAdvance
-from engine.store.database import Connection, Pool
-from engine.store.leases import Lease, take_lease
-from engine.store.ranges import take_range
+from drumbeat.engine.store.claims import Candidate, WatermarkAdvance
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.leases import Lease, take_lease
+from drumbeat.engine.store.ranges import take_range
 from tests.sending.planted import SLOW, Planted, another_process, counts, plant_campaign, plant_numbers
 from tests.sending.running import (
     HIGH_RATE_PER_S,

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from engine.core.order import Priority
-from engine.sending import feeder as module
-from engine.sending.feeder import Feeder
-from engine.store.claims import ClaimRefused, advance_watermark
-from engine.store.database import Pool
-from engine.store.leases import Lease, take_lease
-from engine.store.ranges import HeldRange, take_range
+from drumbeat.engine.core.order import Priority
+from drumbeat.engine.sending import feeder as module
+from drumbeat.engine.sending.feeder import Feeder
+from drumbeat.engine.store.claims import ClaimRefused, advance_watermark
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.leases import Lease, take_lease
+from drumbeat.engine.store.ranges import HeldRange, take_range
 from tests.sending.planted import SLOW, Planted, another_process, plant_campaign, plant_numbers
 from tests.sending.running import PATIENCE_S
 

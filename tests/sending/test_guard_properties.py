@@ -16,25 +16,25 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.clock import monotonic_ns
-from engine.core.daily_window import DailyWindow
-from engine.core.frequency_cap import FrequencyCap
-from engine.core.guard import PairGuard
-from engine.core.sending_hours import SendingHours
-from engine.sending import campaign_cache, claim_batcher, feeder
-from engine.sending.feeder import Feeder
-from engine.sending.first_attempts import FirstAttempts
-from engine.sending.messages import GrantedClaims, RunningCampaign
-from engine.sending.number_quota import NumberQuota
-from engine.sending.recipient_hours import RecipientHours
-from engine.sending.retries import Retries
-from engine.store.database import Connection, Pool
-from engine.store.facts import Fact, FactKind
-from engine.store.leases import Lease, take_lease
-from engine.store.ranges import HeldRange, put_off
-from engine.store.recording import record
-from engine.webhooks.events import IncomingMessage, Parsed
-from engine.webhooks.inbox import EventFlow, write_together
+from drumbeat.engine.clock import monotonic_ns
+from drumbeat.engine.core.daily_window import DailyWindow
+from drumbeat.engine.core.frequency_cap import FrequencyCap
+from drumbeat.engine.core.guard import PairGuard
+from drumbeat.engine.core.sending_hours import SendingHours
+from drumbeat.engine.sending import campaign_cache, claim_batcher, feeder
+from drumbeat.engine.sending.feeder import Feeder
+from drumbeat.engine.sending.first_attempts import FirstAttempts
+from drumbeat.engine.sending.messages import GrantedClaims, RunningCampaign
+from drumbeat.engine.sending.number_quota import NumberQuota
+from drumbeat.engine.sending.recipient_hours import RecipientHours
+from drumbeat.engine.sending.retries import Retries
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.leases import Lease, take_lease
+from drumbeat.engine.store.ranges import HeldRange, put_off
+from drumbeat.engine.store.recording import record
+from drumbeat.engine.webhooks.events import IncomingMessage, Parsed
+from drumbeat.engine.webhooks.inbox import EventFlow, write_together
 from tests.examples import examples
 from tests.sending.planted import FAST, SLOW, another_process, context_of, plant_campaign, plant_numbers
 

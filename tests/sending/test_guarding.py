@@ -5,15 +5,15 @@ from typing import Any, cast
 
 import pytest
 
-from engine.clock import SECOND_NS, monotonic_ns
-from engine.core.guard import PairGuard
-from engine.core.retry import Budget
-from engine.sending.campaign_cache import CampaignCache
-from engine.sending.guarding import Guarded, guard_first_attempts, guard_retries, refuse_opted_out
-from engine.sending.messages import RunningCampaign
-from engine.store.claims import Candidate
-from engine.store.facts import FactKind
-from engine.store.leases import Lease
+from drumbeat.engine.clock import SECOND_NS, monotonic_ns
+from drumbeat.engine.core.guard import PairGuard
+from drumbeat.engine.core.retry import Budget
+from drumbeat.engine.sending.campaign_cache import CampaignCache
+from drumbeat.engine.sending.guarding import Guarded, guard_first_attempts, guard_retries, refuse_opted_out
+from drumbeat.engine.sending.messages import RunningCampaign
+from drumbeat.engine.store.claims import Candidate
+from drumbeat.engine.store.facts import FactKind
+from drumbeat.engine.store.leases import Lease
 
 LEASE = Lease("1055", epoch=7, wait_s=0.0)
 SPENT = Budget(transient_failures=2)

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from emulator.testing import Emulator
-from engine.clock import SECOND_NS
-from engine.core.message import Media, compile_template
-from engine.sending import header_file_renewal
-from engine.sending.header_files import LEAST_VALID_S, RENEW_BEFORE_S, HeaderFiles
-from engine.store.database import Pool
-from engine.store.header_files import HeaderFile, Upload
+from drumbeat.emulator.testing import Emulator
+from drumbeat.engine.clock import SECOND_NS
+from drumbeat.engine.core.message import Media, compile_template
+from drumbeat.engine.sending import header_file_renewal
+from drumbeat.engine.sending.header_files import LEAST_VALID_S, RENEW_BEFORE_S, HeaderFiles
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.header_files import HeaderFile, Upload
 from tests.sending.planted import FAST, SLOW, Planted, campaign_row, plant_campaign, plant_numbers
 from tests.sending.running import HIGH_RATE_PER_S, assert_each_once, run_to_end, serving, started, until
 

@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 from pydantic import SecretStr
 
-from engine.core.pace import rate_governor
-from engine.process.settings import ServiceSettings
-from engine.store.database import Connection, Pool
+from drumbeat.engine.core.pace import rate_governor
+from drumbeat.engine.process.settings import ServiceSettings
+from drumbeat.engine.store.database import Connection, Pool
 from tests.api import loopback
 from tests.api.loopback import Conversation, Server
 from tests.sending.planted import SLOW, Planted, counts, plant_campaign, plant_numbers

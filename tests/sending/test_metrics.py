@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from engine.clock import monotonic_ns, suspend_aware_ns
-from engine.core.lease import CLAIM_VALID_S
-from engine.core.pace.token_bucket import TokenBucket
-from engine.core.units import SECOND_NS
-from engine.process.settings import MetricsAddress
-from engine.sending.dispatcher import Dispatcher
-from engine.store.database import Pool, open_pool
+from drumbeat.engine.clock import monotonic_ns, suspend_aware_ns
+from drumbeat.engine.core.lease import CLAIM_VALID_S
+from drumbeat.engine.core.pace.token_bucket import TokenBucket
+from drumbeat.engine.core.units import SECOND_NS
+from drumbeat.engine.process.settings import MetricsAddress
+from drumbeat.engine.sending.dispatcher import Dispatcher
+from drumbeat.engine.store.database import Pool, open_pool
 from tests.metrics_text import scrape, value
 from tests.sending.fakes import FakeTransport, Outcomes, claimed
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers

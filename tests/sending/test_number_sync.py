@@ -8,11 +8,11 @@ import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
-from engine import app
-from engine.api.endpoints.numbers import NumberRecord
-from engine.errors import TryLater
-from engine.sending.number_sync import store_numbers
-from engine.store.database import Pool
+from drumbeat.engine import app
+from drumbeat.engine.api.endpoints.numbers import NumberRecord
+from drumbeat.engine.errors import TryLater
+from drumbeat.engine.sending.number_sync import store_numbers
+from drumbeat.engine.store.database import Pool
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers
 from tests.sending.running import (
     HIGH_RATE_PER_S,

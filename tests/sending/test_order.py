@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from engine.store.database import Pool
+from drumbeat.engine.store.database import Pool
 from tests.sending.planted import FAST, SLOW, Planted, plant_campaign, plant_numbers
 from tests.sending.running import (
     accepted_by_number,

@@ -8,26 +8,35 @@ from typing import cast
 
 import pytest
 
-from engine.clock import SECOND_NS, monotonic_ns, wall_offset_ns
-from engine.core.classify import classify
-from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
-from engine.core.pace.circuit_breaker import CircuitBreaker
-from engine.core.pace.rate_governor import RateGovernor
-from engine.core.refusal_runs import IN_A_ROW_MAX, RefusalRuns
-from engine.core.retry import Budget
-from engine.core.states import ReasonCode
-from engine.core.stops import AccountStop, CampaignPause, NumberRest, StopRequest
-from engine.core.tag import Tag, encode
-from engine.process.settings import ServiceSettings
-from engine.process.throttled_log import ThrottledLog
-from engine.sending.campaign_cache import CampaignCache
-from engine.sending.flow_context import FlowContext, PeerNumber
-from engine.sending.messages import ClaimedMessage, GrantedClaims
-from engine.sending.outcome_policy import OutcomePolicy, fact_of
-from engine.sending.quotas import Quotas
-from engine.store.claims import Candidate
-from engine.store.facts import Fact, FactKind
-from engine.store.leases import Lease
+from drumbeat.engine.clock import SECOND_NS, monotonic_ns, wall_offset_ns
+from drumbeat.engine.core.classify import classify
+from drumbeat.engine.core.outcome import (
+    Accepted,
+    NotSent,
+    Outcome,
+    Rejected,
+    Scope,
+    Throttled,
+    Transient,
+    Unknown,
+)
+from drumbeat.engine.core.pace.circuit_breaker import CircuitBreaker
+from drumbeat.engine.core.pace.rate_governor import RateGovernor
+from drumbeat.engine.core.refusal_runs import IN_A_ROW_MAX, RefusalRuns
+from drumbeat.engine.core.retry import Budget
+from drumbeat.engine.core.states import ReasonCode
+from drumbeat.engine.core.stops import AccountStop, CampaignPause, NumberRest, StopRequest
+from drumbeat.engine.core.tag import Tag, encode
+from drumbeat.engine.process.settings import ServiceSettings
+from drumbeat.engine.process.throttled_log import ThrottledLog
+from drumbeat.engine.sending.campaign_cache import CampaignCache
+from drumbeat.engine.sending.flow_context import FlowContext, PeerNumber
+from drumbeat.engine.sending.messages import ClaimedMessage, GrantedClaims
+from drumbeat.engine.sending.outcome_policy import OutcomePolicy, fact_of
+from drumbeat.engine.sending.quotas import Quotas
+from drumbeat.engine.store.claims import Candidate
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.leases import Lease
 from tests.sending.fakes import claimed
 
 LEASE = Lease("1055", epoch=7, wait_s=0.0)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from engine.errors import TryLater
-from engine.store.claims import advance_watermark
-from engine.store.database import Connection, Pool
-from engine.store.leases import take_lease
-from engine.store.ranges import take_range
+from drumbeat.engine.errors import TryLater
+from drumbeat.engine.store.claims import advance_watermark
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.leases import take_lease
+from drumbeat.engine.store.ranges import take_range
 from tests.sending.planted import FAST, SLOW, another_process, counts, plant_numbers, planted
 from tests.sending.running import (
     HIGH_RATE_PER_S,

@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from engine.core.pace.loop_load import Busyness
-from engine.core.pace.token_bucket import TokenBucket
-from engine.core.units import SECOND_NS
-from engine.sending import pacer as module
-from engine.sending.pacer import Pacer, Ticker
+from drumbeat.engine.core.pace.loop_load import Busyness
+from drumbeat.engine.core.pace.token_bucket import TokenBucket
+from drumbeat.engine.core.units import SECOND_NS
+from drumbeat.engine.sending import pacer as module
+from drumbeat.engine.sending.pacer import Pacer, Ticker
 from tests.sending.clock import Clock
 
 MS = SECOND_NS // 1_000

@@ -1,6 +1,6 @@
 """Rows that cannot be sent, in the middle of a range: each fails alone, and the others are sent."""
 
-from engine.store.database import Pool
+from drumbeat.engine.store.database import Pool
 from tests.sending.planted import SLOW, campaign_row, plant_campaign, plant_numbers
 from tests.sending.running import HIGH_RATE_PER_S, accepted_phones, assert_counts, run_to_end, serving
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from campaigns.results.status import campaign_status
-from emulator.testing import Emulator
-from engine.core.quota import COUNTED_S, GATHER_S, QuotaScope
-from engine.core.states import ReasonCode
-from engine.sending import first_attempts
-from engine.sending.guarding import Guarded
-from engine.sending.number_quota import NumberQuota
-from engine.store.claims import Candidate, fact_of_unsent
-from engine.store.database import Pool
-from engine.store.facts import FactKind
-from engine.store.queries import queries
+from drumbeat.campaigns.results.status import campaign_status
+from drumbeat.emulator.testing import Emulator
+from drumbeat.engine.core.quota import COUNTED_S, GATHER_S, QuotaScope
+from drumbeat.engine.core.states import ReasonCode
+from drumbeat.engine.sending import first_attempts
+from drumbeat.engine.sending.guarding import Guarded
+from drumbeat.engine.sending.number_quota import NumberQuota
+from drumbeat.engine.store.claims import Candidate, fact_of_unsent
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.facts import FactKind
+from drumbeat.engine.store.queries import queries
 from tests.sending.planted import FAST, SLOW, Planted, context_of, plant_campaign, plant_numbers
 from tests.sending.running import (
     HIGH_RATE_PER_S,

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from engine.sending import campaign_cache as module
-from engine.sending import feeder
-from engine.sending.campaign_cache import NONE_FREE_NS, CampaignCache
-from engine.sending.campaign_reader import CampaignReader
-from engine.sending.feeder import Feeder
-from engine.sending.feeds_in_hand import Feed
-from engine.store.database import Pool
-from engine.store.leases import take_lease
-from engine.store.ranges import HeldRange, take_range
+from drumbeat.engine.sending import campaign_cache as module
+from drumbeat.engine.sending import feeder
+from drumbeat.engine.sending.campaign_cache import NONE_FREE_NS, CampaignCache
+from drumbeat.engine.sending.campaign_reader import CampaignReader
+from drumbeat.engine.sending.feeder import Feeder
+from drumbeat.engine.sending.feeds_in_hand import Feed
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.leases import take_lease
+from drumbeat.engine.store.ranges import HeldRange, take_range
 from tests.sending.clock import Clock
 from tests.sending.planted import FAST, SLOW, Planted, another_process, plant_campaign, plant_numbers
 from tests.sending.running import PATIENCE_S

@@ -4,12 +4,12 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
-from campaigns.results.status import campaign_status
-from engine.core.daily_window import DailyWindow
-from engine.core.sending_hours import SendingHours
-from engine.sending import campaign_reader
-from engine.sending.recipient_hours import AHEAD, RecipientHours
-from engine.store.database import Connection, Pool
+from drumbeat.campaigns.results.status import campaign_status
+from drumbeat.engine.core.daily_window import DailyWindow
+from drumbeat.engine.core.sending_hours import SendingHours
+from drumbeat.engine.sending import campaign_reader
+from drumbeat.engine.sending.recipient_hours import AHEAD, RecipientHours
+from drumbeat.engine.store.database import Connection, Pool
 from tests.sending.planted import campaign_row, counts, plant_campaign, planted
 from tests.sending.running import HIGH_RATE_PER_S, accepted_phones, run_to_end, serving, started, until
 

@@ -1,8 +1,8 @@
 """Refusals in a row stop the smallest scope that explains them, and the rest is sent."""
 
-from engine.core.refusal_runs import IN_A_ROW_MAX
-from engine.core.states import ReasonCode
-from engine.store.database import Pool
+from drumbeat.engine.core.refusal_runs import IN_A_ROW_MAX
+from drumbeat.engine.core.states import ReasonCode
+from drumbeat.engine.store.database import Pool
 from tests.api import loopback
 from tests.api.transports import answering
 from tests.sending.planted import FAST, SLOW, campaign_row, counts, plant_campaign, plant_numbers

@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from emulator.identity import Token
-from emulator.testing import Emulator
-from engine import app, backoff
-from engine.clock import suspend_aware_ns
-from engine.core.pace import circuit_breaker
-from engine.core.retry import TRANSIENT_ATTEMPTS_MAX, Wait
-from engine.sending import first_attempts as first_attempts
-from engine.sending import retries
-from engine.sending.claim_loop import ClaimLoop
-from engine.sending.messages import GrantedClaims
-from engine.store.database import Pool
+from drumbeat.emulator.identity import Token
+from drumbeat.emulator.testing import Emulator
+from drumbeat.engine import app, backoff
+from drumbeat.engine.clock import suspend_aware_ns
+from drumbeat.engine.core.pace import circuit_breaker
+from drumbeat.engine.core.retry import TRANSIENT_ATTEMPTS_MAX, Wait
+from drumbeat.engine.sending import first_attempts as first_attempts
+from drumbeat.engine.sending import retries
+from drumbeat.engine.sending.claim_loop import ClaimLoop
+from drumbeat.engine.sending.messages import GrantedClaims
+from drumbeat.engine.store.database import Pool
 from tests.api import loopback
 from tests.api.transports import answering
 from tests.sending.planted import FAST, SLOW, Planted, campaign_row, plant_campaign, plant_numbers, recount

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from engine.core.outcome import Accepted, Scope, Throttled
-from engine.sending import results_writer as module
-from engine.sending.results_writer import BATCH_MAX, HIGH_MARK, MANY, ResultsWriter
-from engine.sending.timing import Timing
-from engine.store.database import Pool, connect
-from engine.store.facts import Fact, FactKind
+from drumbeat.engine.core.outcome import Accepted, Scope, Throttled
+from drumbeat.engine.sending import results_writer as module
+from drumbeat.engine.sending.results_writer import BATCH_MAX, HIGH_MARK, MANY, ResultsWriter
+from drumbeat.engine.sending.timing import Timing
+from drumbeat.engine.store.database import Pool, connect
+from drumbeat.engine.store.facts import Fact, FactKind
 from tests.sending.planted import (
     SLOW,
     Planted,

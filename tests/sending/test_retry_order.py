@@ -1,13 +1,13 @@
 """Recipients that wait for another attempt keep to the priorities too."""
 
-from engine.core.guard import PairGuard
-from engine.sending.campaign_reader import CampaignReader
-from engine.sending.feeder import Feeder
-from engine.sending.number_quota import NumberQuota
-from engine.sending.retries import Retries
-from engine.store.database import Pool
-from engine.store.leases import take_lease
-from engine.store.ranges import take_range
+from drumbeat.engine.core.guard import PairGuard
+from drumbeat.engine.sending.campaign_reader import CampaignReader
+from drumbeat.engine.sending.feeder import Feeder
+from drumbeat.engine.sending.number_quota import NumberQuota
+from drumbeat.engine.sending.retries import Retries
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.leases import take_lease
+from drumbeat.engine.store.ranges import take_range
 from tests.sending.planted import SLOW, another_process, context_of, plant_campaign, plant_numbers
 
 DAY_NS = 86_400 * 10**9

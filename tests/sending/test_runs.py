@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from emulator.config import EmulatorConfig, NumberConfig
-from emulator.testing import running_emulator
-from engine.clock import monotonic_ns
-from engine.sending import retries
-from engine.store.database import Pool
+from drumbeat.emulator.config import EmulatorConfig, NumberConfig
+from drumbeat.emulator.testing import running_emulator
+from drumbeat.engine.clock import monotonic_ns
+from drumbeat.engine.sending import retries
+from drumbeat.engine.store.database import Pool
 from tests.sending.planted import FAST, SLOW, campaign_row, plant_campaign, plant_numbers
 from tests.sending.running import (
     HIGH_RATE_PER_S,

@@ -1,7 +1,7 @@
 """Workers divide numbers: who is added gets a share, who stops gives its share, and nobody is sent to twice."""
 
-from engine.store.database import Connection, Pool
-from engine.store.leases import take_lease
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.leases import take_lease
 from tests.sending.planted import Planted, another_process, counts, plant_campaign, plant_numbers
 from tests.sending.running import (
     assert_counts,

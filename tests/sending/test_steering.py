@@ -5,16 +5,16 @@ from collections import Counter
 
 import pytest
 
-from emulator.testing import Emulator
-from engine.core.states import CampaignEvent, EvidenceRank
-from engine.core.tag import Tag
-from engine.errors import ConfigurationError
-from engine.sending.timing import Timing
-from engine.store.campaign_states import apply_event
-from engine.store.closing import close_ranges
-from engine.store.database import Connection, Pool
-from engine.store.leases import NumberHeld, take_lease
-from engine.webhooks.status_applier import apply_statuses
+from drumbeat.emulator.testing import Emulator
+from drumbeat.engine.core.states import CampaignEvent, EvidenceRank
+from drumbeat.engine.core.tag import Tag
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.sending.timing import Timing
+from drumbeat.engine.store.campaign_states import apply_event
+from drumbeat.engine.store.closing import close_ranges
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.leases import NumberHeld, take_lease
+from drumbeat.engine.webhooks.status_applier import apply_statuses
 from tests.sending.planted import (
     SLOW,
     Planted,

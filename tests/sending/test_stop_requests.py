@@ -4,15 +4,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from engine.core.sending_hours import SendingHours
-from engine.core.states import CampaignEvent, ReasonCode
-from engine.core.stops import AccountStop, CampaignPause, NumberRest
-from engine.sending.campaign_cache import CampaignCache
-from engine.sending.campaign_reader import CampaignReader
-from engine.sending.messages import RunningCampaign
-from engine.sending.stop_requests import StopRequests
-from engine.store.campaign_states import apply_event
-from engine.store.database import Connection
+from drumbeat.engine.core.sending_hours import SendingHours
+from drumbeat.engine.core.states import CampaignEvent, ReasonCode
+from drumbeat.engine.core.stops import AccountStop, CampaignPause, NumberRest
+from drumbeat.engine.sending.campaign_cache import CampaignCache
+from drumbeat.engine.sending.campaign_reader import CampaignReader
+from drumbeat.engine.sending.messages import RunningCampaign
+from drumbeat.engine.sending.stop_requests import StopRequests
+from drumbeat.engine.store.campaign_states import apply_event
+from drumbeat.engine.store.database import Connection
 from tests.sending.planted import SLOW, campaign_row, plant_campaign, plant_numbers
 
 REFUSED = ReasonCode.TEMPLATE_REFUSED

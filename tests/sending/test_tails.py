@@ -6,11 +6,11 @@ from typing import cast
 
 import pytest
 
-from engine.clock import monotonic_ns
-from engine.core.outcome import Unknown
-from engine.sending.flow_context import FlowContext, PeerNumber
-from engine.store.database import Connection, Pool
-from engine.store.sending_processes import IdleNumber
+from drumbeat.engine.clock import monotonic_ns
+from drumbeat.engine.core.outcome import Unknown
+from drumbeat.engine.sending.flow_context import FlowContext, PeerNumber
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.sending_processes import IdleNumber
 from tests.sending.planted import FAST, SLOW, Planted, context_of, plant_campaign, plant_numbers
 from tests.sending.running import accepted_by_number, assert_counts, assert_each_once, serving, until
 from tests.sending.workers import Workers

@@ -4,9 +4,9 @@ from typing import Any
 
 from structlog.testing import capture_logs
 
-from emulator.testing import Emulator
-from engine.store.database import Pool
-from engine.store.queries import queries
+from drumbeat.emulator.testing import Emulator
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.queries import queries
 from tests.sending.planted import SLOW, TEMPLATE, Planted, campaign_row, plant_campaign, plant_numbers
 from tests.sending.running import accepted_phones, fault, serving, started, until
 

@@ -13,16 +13,16 @@ import pytest
 import structlog
 from pydantic import SecretStr
 
-from emulator.config import EmulatorConfig, NumberConfig
-from emulator.testing import running_emulator
-from engine import app, backoff
-from engine.api.lane_connection import Lane
-from engine.api.lanes import LaneTransport
-from engine.clock import SECOND_NS
-from engine.core.retry import Wait
-from engine.process.settings import ServiceSettings
-from engine.process.throttled_log import ThrottledLog
-from engine.store.database import Pool, open_pool
+from drumbeat.emulator.config import EmulatorConfig, NumberConfig
+from drumbeat.emulator.testing import running_emulator
+from drumbeat.engine import app, backoff
+from drumbeat.engine.api.lane_connection import Lane
+from drumbeat.engine.api.lanes import LaneTransport
+from drumbeat.engine.clock import SECOND_NS
+from drumbeat.engine.core.retry import Wait
+from drumbeat.engine.process.settings import ServiceSettings
+from drumbeat.engine.process.throttled_log import ThrottledLog
+from drumbeat.engine.store.database import Pool, open_pool
 from tests.chaos.proxy import proxied
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers
 from tests.sending.running import (

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from emulator.identity import Token
-from emulator.testing import Emulator
-from engine.clock import monotonic_ns
-from engine.process import secret_file
-from engine.process.secret_file import SecretFile
-from engine.sending import access_token
-from engine.sending.access_token import AccessToken
-from engine.store.database import Pool
+from drumbeat.emulator.identity import Token
+from drumbeat.emulator.testing import Emulator
+from drumbeat.engine.clock import monotonic_ns
+from drumbeat.engine.process import secret_file
+from drumbeat.engine.process.secret_file import SecretFile
+from drumbeat.engine.sending import access_token
+from drumbeat.engine.sending.access_token import AccessToken
+from drumbeat.engine.store.database import Pool
 from tests.sending.planted import SLOW, campaign_row, plant_campaign, plant_numbers, planted
 from tests.sending.running import assert_each_once, serving, started, until
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from emulator.testing import Emulator
-from engine.process.identity import ProcessIdentity, this_process
-from engine.sending import owned_numbers
-from engine.store.database import Connection, Pool
+from drumbeat.emulator.testing import Emulator
+from drumbeat.engine.process.identity import ProcessIdentity, this_process
+from drumbeat.engine.sending import owned_numbers
+from drumbeat.engine.store.database import Connection, Pool
 from tests.sending.running import Runner, started, until
 
 

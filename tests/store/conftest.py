@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from engine.store.claims import advance_watermark
-from engine.store.database import Connection, Pool
-from engine.store.leases import take_lease
-from engine.store.ranges import take_range
+from drumbeat.engine.store.claims import advance_watermark
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.leases import take_lease
+from drumbeat.engine.store.ranges import take_range
 from tests.sending.planted import (
     FAST,
     SLOW,

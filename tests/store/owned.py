@@ -3,13 +3,13 @@
 import asyncio
 from typing import Any
 
-from engine.store.claims import Candidate, advance_watermark
-from engine.store.database import Connection
-from engine.store.facts import Fact, FactKind
-from engine.store.leases import Lease, take_lease
-from engine.store.ranges import HeldRange, take_range
-from engine.store.recording import record
-from engine.store.retry_claims import due_retries
+from drumbeat.engine.store.claims import Candidate, advance_watermark
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.leases import Lease, take_lease
+from drumbeat.engine.store.ranges import HeldRange, take_range
+from drumbeat.engine.store.recording import record
+from drumbeat.engine.store.retry_claims import due_retries
 from tests.sending.planted import SLOW, Planted, another_process, plant_campaign
 
 

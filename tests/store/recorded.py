@@ -1,11 +1,11 @@
 """A range that is being sent, for tests of what is recorded about its attempts."""
 
-from engine.store.database import Connection
-from engine.store.facts import Fact, FactKind
-from engine.store.leases import Lease
-from engine.store.ranges import HeldRange
-from engine.store.recording import record
-from engine.store.retry_claims import claim_retries, due_retries
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.leases import Lease
+from drumbeat.engine.store.ranges import HeldRange
+from drumbeat.engine.store.recording import record
+from drumbeat.engine.store.retry_claims import claim_retries, due_retries
 from tests.sending.planted import (
     SLOW,
     assert_range_counters_hold,

@@ -2,13 +2,13 @@
 
 import pytest
 
-from engine.process.identity import ProcessIdentity, this_process
-from engine.store import abandoned_numbers, ranges
-from engine.store.abandoned_numbers import recover_abandoned_numbers
-from engine.store.claims import advance_watermark
-from engine.store.database import Connection
-from engine.store.leases import NumberHeld, take_lease
-from engine.store.ranges import take_range
+from drumbeat.engine.process.identity import ProcessIdentity, this_process
+from drumbeat.engine.store import abandoned_numbers, ranges
+from drumbeat.engine.store.abandoned_numbers import recover_abandoned_numbers
+from drumbeat.engine.store.claims import advance_watermark
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.leases import NumberHeld, take_lease
+from drumbeat.engine.store.ranges import take_range
 from tests.sending.planted import (
     FAST,
     SLOW,

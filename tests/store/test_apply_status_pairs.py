@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from engine.process.identity import this_process
-from engine.store.database import Connection, Pool
-from engine.store.facts import Fact, FactKind
-from engine.store.in_doubt import resend
-from engine.store.leases import take_lease
-from engine.store.ranges import take_over_ranges
-from engine.store.recording import record
-from engine.webhooks import status_applier
-from engine.webhooks.status_applier import apply_statuses
+from drumbeat.engine.process.identity import this_process
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.in_doubt import resend
+from drumbeat.engine.store.leases import take_lease
+from drumbeat.engine.store.ranges import take_over_ranges
+from drumbeat.engine.store.recording import record
+from drumbeat.engine.webhooks import status_applier
+from drumbeat.engine.webhooks.status_applier import apply_statuses
 from tests.store.test_apply_statuses import READ, SENT, accepted, apply_all
 from tests.webhooks.planted import (
     FIRST_RANGE,

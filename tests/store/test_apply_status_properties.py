@@ -8,14 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.core.states import EvidenceRank, RecipientState
-from engine.core.tag import Tag
-from engine.store.database import Connection, Pool
-from engine.store.facts import Fact, FactKind
-from engine.store.in_doubt import assume_sent, resend
-from engine.store.queries import queries
-from engine.store.recording import record
-from engine.webhooks.status_applier import apply_statuses
+from drumbeat.engine.core.states import EvidenceRank, RecipientState
+from drumbeat.engine.core.tag import Tag
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.in_doubt import assume_sent, resend
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.recording import record
+from drumbeat.engine.webhooks.status_applier import apply_statuses
 from tests.examples import examples
 from tests.model import attempts as model
 from tests.model.attempts import Attempts

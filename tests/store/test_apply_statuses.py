@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from engine.core.tag import Tag
-from engine.store.closing import close_ranges
-from engine.store.database import Connection, Pool
-from engine.store.facts import Fact, FactKind
-from engine.store.recording import record
-from engine.webhooks.status_applier import FOREIGN_MATCHES_MAX, AppliedBatch, apply_statuses
+from drumbeat.engine.core.tag import Tag
+from drumbeat.engine.store.closing import close_ranges
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.recording import record
+from drumbeat.engine.webhooks.status_applier import FOREIGN_MATCHES_MAX, AppliedBatch, apply_statuses
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NOON,

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from engine.store.call_budget import SharedCallBudget
-from engine.store.database import Pool
+from drumbeat.engine.store.call_budget import SharedCallBudget
+from drumbeat.engine.store.database import Pool
 
 ACCOUNT = "102290129340398"
 

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from engine.core.states import CampaignEvent
-from engine.process.identity import this_process
-from engine.store import claims, ranges, retry_claims
-from engine.store.campaign_states import apply_event
-from engine.store.claims import (
+from drumbeat.engine.core.states import CampaignEvent
+from drumbeat.engine.process.identity import this_process
+from drumbeat.engine.store import claims, ranges, retry_claims
+from drumbeat.engine.store.campaign_states import apply_event
+from drumbeat.engine.store.claims import (
     Candidate,
     ClaimRefused,
     WatermarkAdvance,
@@ -18,12 +18,12 @@ from engine.store.claims import (
     read_watermark,
     recorded_above,
 )
-from engine.store.database import Connection, Pool
-from engine.store.facts import FactKind
-from engine.store.leases import Lease, take_lease
-from engine.store.ranges import HeldRange, own_ranges, take_over_ranges, take_range
-from engine.store.recording import record
-from engine.store.retry_claims import claim_retries, due_retries
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.facts import FactKind
+from drumbeat.engine.store.leases import Lease, take_lease
+from drumbeat.engine.store.ranges import HeldRange, own_ranges, take_over_ranges, take_range
+from drumbeat.engine.store.recording import record
+from drumbeat.engine.store.retry_claims import claim_retries, due_retries
 from tests.sending.planted import (
     FAST,
     SLOW,

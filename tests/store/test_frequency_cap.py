@@ -7,21 +7,21 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from engine.clock import monotonic_ns
-from engine.core.frequency_cap import FrequencyCap
-from engine.core.guard import PairGuard
-from engine.core.sending_hours import SendingHours
-from engine.sending.feeder import Feeder
-from engine.sending.messages import RunningCampaign
-from engine.sending.number_quota import NumberQuota
-from engine.sending.retries import Retries
-from engine.store.claims import Candidate, WatermarkAdvance
-from engine.store.database import Connection, Pool
-from engine.store.facts import Fact, FactKind
-from engine.store.frequency_cap import advance_within_caps, counting, over_cap
-from engine.store.leases import Lease, take_lease
-from engine.store.ranges import HeldRange, take_range
-from engine.store.recording import record
+from drumbeat.engine.clock import monotonic_ns
+from drumbeat.engine.core.frequency_cap import FrequencyCap
+from drumbeat.engine.core.guard import PairGuard
+from drumbeat.engine.core.sending_hours import SendingHours
+from drumbeat.engine.sending.feeder import Feeder
+from drumbeat.engine.sending.messages import RunningCampaign
+from drumbeat.engine.sending.number_quota import NumberQuota
+from drumbeat.engine.sending.retries import Retries
+from drumbeat.engine.store.claims import Candidate, WatermarkAdvance
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.frequency_cap import advance_within_caps, counting, over_cap
+from drumbeat.engine.store.leases import Lease, take_lease
+from drumbeat.engine.store.ranges import HeldRange, take_range
+from drumbeat.engine.store.recording import record
 from tests.sending.planted import FAST, SLOW, another_process, context_of, plant_campaign, up_to
 
 ANA, ANA_TOO = 5511987654321, 551187654321  # one phone in two spellings

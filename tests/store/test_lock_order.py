@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Awaitable, Sequence
 
 import pytest
 
-from campaigns.account.templates import sync_templates
-from engine.api.endpoints.templates import TemplateRecord
-from engine.sending.number_sync import store_numbers
-from engine.store.closing import close_ranges
-from engine.store.database import Connection, Pool
-from engine.webhooks.account import act
+from drumbeat.campaigns.account.templates import sync_templates
+from drumbeat.engine.api.endpoints.templates import TemplateRecord
+from drumbeat.engine.sending.number_sync import store_numbers
+from drumbeat.engine.store.closing import close_ranges
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.webhooks.account import act
 from tests.sending.planted import FAST, SLOW, plant_numbers
 from tests.webhooks.account_events import store_event
 from tests.webhooks.planted import FIRST_RANGE

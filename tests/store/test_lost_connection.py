@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import asyncpg
 import pytest
 
-from engine.store.database import (
+from drumbeat.engine.store.database import (
     LOST_CONNECTION,
     OwnConnection,
     Pool,
@@ -108,7 +108,7 @@ async def test_a_server_that_acknowledges_nothing_is_lost_before_a_command_times
     monkeypatch: pytest.MonkeyPatch, database_url: str
 ) -> None:
     """Both the connection that waits for an answer and the one that rests."""
-    monkeypatch.setattr("engine.store.database.UNACKNOWLEDGED_S", 2)
+    monkeypatch.setattr("drumbeat.engine.store.database.UNACKNOWLEDGED_S", 2)
     parts = urlsplit(database_url)
     async with proxied(Path(parse_qs(parts.query)["host"][0]) / ".s.PGSQL.5432") as proxy:
         url = f"postgresql://postgres@127.0.0.1:{proxy.port}{parts.path}"

@@ -2,17 +2,17 @@
 
 import pytest
 
-from engine.core.states import CampaignEvent, ReasonCode
-from engine.core.tag import Tag
-from engine.errors import UsageError
-from engine.store.campaign_states import apply_event
-from engine.store.database import Connection
-from engine.store.facts import Fact, FactKind
-from engine.store.in_doubt import assume_sent, resend, resend_by_policy, summarise_in_doubt
-from engine.store.installation import ROLLBACK_DETECTED
-from engine.store.lost_time import LOST, doubt_lost_time
-from engine.store.recording import record
-from engine.webhooks.status_applier import apply_statuses
+from drumbeat.engine.core.states import CampaignEvent, ReasonCode
+from drumbeat.engine.core.tag import Tag
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store.campaign_states import apply_event
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.in_doubt import assume_sent, resend, resend_by_policy, summarise_in_doubt
+from drumbeat.engine.store.installation import ROLLBACK_DETECTED
+from drumbeat.engine.store.lost_time import LOST, doubt_lost_time
+from drumbeat.engine.store.recording import record
+from drumbeat.engine.webhooks.status_applier import apply_statuses
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,

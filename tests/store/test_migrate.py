@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from engine import prepare_database
-from engine.errors import ConfigurationError, TryLater
-from engine.process.identity import this_process
-from engine.store import migrate as migrating
-from engine.store.database import Connection, connect
-from engine.store.installation import identify
-from engine.store.leases import release_lease, take_lease
-from engine.store.migrate import Migration, is_current, migrate, migrations, pending_migrations
+from drumbeat.engine import prepare_database
+from drumbeat.engine.errors import ConfigurationError, TryLater
+from drumbeat.engine.process.identity import this_process
+from drumbeat.engine.store import migrate as migrating
+from drumbeat.engine.store.database import Connection, connect
+from drumbeat.engine.store.installation import identify
+from drumbeat.engine.store.leases import release_lease, take_lease
+from drumbeat.engine.store.migrate import Migration, is_current, migrate, migrations, pending_migrations
 from tests.databases import with_database
 from tests.sending.planted import plant_campaign
 

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from campaigns.life.control import cancel, pause, pause_all
-from campaigns.life.prune import prune
-from engine.core.notification import Channel
-from engine.core.states import CampaignEvent, ReasonCode
-from engine.store.campaign_states import apply_event, apply_if_allowed
-from engine.store.closing import finish_campaign
-from engine.store.database import Connection, Pool
-from engine.store.installation import identify
-from engine.store.leases import stop
-from engine.store.notifications import (
+from drumbeat.campaigns.life.control import cancel, pause, pause_all
+from drumbeat.campaigns.life.prune import prune
+from drumbeat.engine.core.notification import Channel
+from drumbeat.engine.core.states import CampaignEvent, ReasonCode
+from drumbeat.engine.store.campaign_states import apply_event, apply_if_allowed
+from drumbeat.engine.store.closing import finish_campaign
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.installation import identify
+from drumbeat.engine.store.leases import stop
+from drumbeat.engine.store.notifications import (
     Due,
     Result,
     add_of_failures,

@@ -5,17 +5,17 @@ from dataclasses import replace
 import asyncpg
 import pytest
 
-from campaigns.account.numbers import list_numbers, set_limit
-from campaigns.account.tier_warnings import tier_warnings
-from campaigns.cli.numbers import state_text
-from engine.api.endpoints.numbers import NumberRecord
-from engine.core.pace.token_bucket import LIMIT_PER_S_MAX, LIMIT_PER_S_MIN
-from engine.errors import UsageError
-from engine.process.identity import this_process
-from engine.sending.number_sync import store_numbers
-from engine.store.database import Pool
-from engine.store.leases import release_lease, renew_leases, take_lease
-from engine.store.migrate import migrations
+from drumbeat.campaigns.account.numbers import list_numbers, set_limit
+from drumbeat.campaigns.account.tier_warnings import tier_warnings
+from drumbeat.campaigns.cli.numbers import state_text
+from drumbeat.engine.api.endpoints.numbers import NumberRecord
+from drumbeat.engine.core.pace.token_bucket import LIMIT_PER_S_MAX, LIMIT_PER_S_MIN
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.process.identity import this_process
+from drumbeat.engine.sending.number_sync import store_numbers
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.leases import release_lease, renew_leases, take_lease
+from drumbeat.engine.store.migrate import migrations
 
 
 def listed(**others: str) -> NumberRecord:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.store import recording
-from engine.store.database import Connection, Pool
-from engine.store.facts import Fact, FactKind
-from engine.store.recording import record
+from drumbeat.engine.store import recording
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.recording import record
 from tests.examples import examples
 from tests.sending.planted import FAST, SLOW, assert_range_counters_hold, plant_campaign, plant_numbers
 

@@ -5,11 +5,11 @@ import asyncio
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from engine.store import overview
-from engine.store.database import Connection, Pool
-from engine.store.metrics import DatabaseMetrics
-from engine.store.overview import OverviewReader
-from engine.store.statement_times import StatementTimes
+from drumbeat.engine.store import overview
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.metrics import DatabaseMetrics
+from drumbeat.engine.store.overview import OverviewReader
+from drumbeat.engine.store.statement_times import StatementTimes
 from tests.metrics_text import value
 from tests.sending.planted import FAST, SLOW, plant_campaign, plant_numbers
 

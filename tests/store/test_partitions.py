@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from engine.store.database import Pool
+from drumbeat.engine.store.database import Pool
 
 PARENTS = ("ranges", "range_counters", "claims", "recipients", "outcomes", "pending_attempts")
 SHAPE = """

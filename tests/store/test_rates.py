@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 from tests.sending.planted import SLOW
 from tests.store.recorded import Sending
 

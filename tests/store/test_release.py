@@ -4,18 +4,18 @@ import asyncio
 
 import pytest
 
-from engine.core.states import CampaignEvent
-from engine.process.identity import this_process
-from engine.store.campaign_states import apply_event
-from engine.store.claims import advance_watermark
-from engine.store.closing import close_ranges
-from engine.store.database import Connection
-from engine.store.facts import FactKind
-from engine.store.leases import take_lease
-from engine.store.queries import queries
-from engine.store.ranges import release_idle_ranges, release_ranges, take_over_ranges, take_range
-from engine.store.recording import record
-from engine.store.retry_claims import claim_retries, due_retries
+from drumbeat.engine.core.states import CampaignEvent
+from drumbeat.engine.process.identity import this_process
+from drumbeat.engine.store.campaign_states import apply_event
+from drumbeat.engine.store.claims import advance_watermark
+from drumbeat.engine.store.closing import close_ranges
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.facts import FactKind
+from drumbeat.engine.store.leases import take_lease
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.ranges import release_idle_ranges, release_ranges, take_over_ranges, take_range
+from drumbeat.engine.store.recording import record
+from drumbeat.engine.store.retry_claims import claim_retries, due_retries
 from tests.sending.planted import FAST, SLOW, another_process, assert_range_counters_hold, counts
 from tests.store.owned import deferred, fact, holders, owned, two_ranges, waits
 

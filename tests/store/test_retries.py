@@ -4,15 +4,21 @@ import asyncio
 
 import pytest
 
-from engine.core.retry import Budget
-from engine.process.identity import this_process
-from engine.store.claims import Candidate, advance_watermark
-from engine.store.database import Connection
-from engine.store.facts import FactKind
-from engine.store.leases import take_lease
-from engine.store.ranges import release_ranges, take_over_ranges, take_range
-from engine.store.recording import record
-from engine.store.retry_claims import Postponed, claim_retries, due_retries, postpone_retries, unsent_claims
+from drumbeat.engine.core.retry import Budget
+from drumbeat.engine.process.identity import this_process
+from drumbeat.engine.store.claims import Candidate, advance_watermark
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.facts import FactKind
+from drumbeat.engine.store.leases import take_lease
+from drumbeat.engine.store.ranges import release_ranges, take_over_ranges, take_range
+from drumbeat.engine.store.recording import record
+from drumbeat.engine.store.retry_claims import (
+    Postponed,
+    claim_retries,
+    due_retries,
+    postpone_retries,
+    unsent_claims,
+)
 from tests.sending.planted import FAST, SLOW, assert_range_counters_hold, counts
 from tests.store.owned import deferred, fact, owned, two_ranges, waits
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from engine.core.fair_share import SharedNumber
-from engine.process.identity import ProcessIdentity, this_process
-from engine.store.database import Connection, Pool
-from engine.store.leases import release_lease, take_lease
-from engine.store.sending_processes import (
+from drumbeat.engine.core.fair_share import SharedNumber
+from drumbeat.engine.process.identity import ProcessIdentity, this_process
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.leases import release_lease, take_lease
+from drumbeat.engine.store.sending_processes import (
     IdleNumber,
     live_workers,
     note_end,

@@ -2,25 +2,25 @@
 
 import pytest
 
-from engine.core.states import CampaignEvent
-from engine.core.tag import Tag
-from engine.errors import UsageError
-from engine.store.campaign_states import apply_event
-from engine.store.closing import close_ranges
-from engine.store.database import Connection
-from engine.store.facts import Fact, FactKind
-from engine.store.in_doubt import (
+from drumbeat.engine.core.states import CampaignEvent
+from drumbeat.engine.core.tag import Tag
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store.campaign_states import apply_event
+from drumbeat.engine.store.closing import close_ranges
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.in_doubt import (
     POLICY_RESENDS_MAX,
     assume_sent,
     resend,
     resend_by_policy,
     summarise_in_doubt,
 )
-from engine.store.leases import Lease
-from engine.store.ranges import HeldRange
-from engine.store.recording import record
-from engine.store.retry_claims import Postponed, claim_retries, due_retries, postpone_retries
-from engine.webhooks.status_applier import apply_statuses
+from drumbeat.engine.store.leases import Lease
+from drumbeat.engine.store.ranges import HeldRange
+from drumbeat.engine.store.recording import record
+from drumbeat.engine.store.retry_claims import Postponed, claim_retries, due_retries, postpone_retries
+from drumbeat.engine.webhooks.status_applier import apply_statuses
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,
@@ -95,7 +95,7 @@ async def test_a_resend_waits_for_nobody_who_is_deferred_longer(connection: Conn
 async def test_a_persons_decision_applies_to_every_range(
     connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.store.in_doubt.RANGES_PER_TRANSACTION", 2)
+    monkeypatch.setattr("drumbeat.engine.store.in_doubt.RANGES_PER_TRANSACTION", 2)
     campaign = await plant_campaign(connection, ranges=5)
     for range_id in range(FIRST_RANGE, FIRST_RANGE + 5):
         await put_in_doubt(connection, range_id, 1)

@@ -9,9 +9,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from campaigns.life.settle import settle_campaign
-from engine.core.guard import OPTED_OUT
-from engine.store.database import Pool
+from drumbeat.campaigns.life.settle import settle_campaign
+from drumbeat.engine.core.guard import OPTED_OUT
+from drumbeat.engine.store.database import Pool
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, put_in_doubt
 
 pytestmark = pytest.mark.usefixtures("warm_starts")
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("warm_starts")
 async def settle(database_url: str, *arguments: str, **settings: str) -> tuple[int, str, str]:
     """Exit code, stdout, stderr."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "campaigns.cli", "campaign", "settle", *arguments),
+        *(sys.executable, "-m", "drumbeat.campaigns.cli", "campaign", "settle", *arguments),
         env={**os.environ, "DRUMBEAT_DATABASE_URL": database_url, **settings},
         stdout=PIPE,
         stderr=PIPE,

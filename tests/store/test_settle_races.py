@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from engine.core.states import CampaignEvent, CampaignState
-from engine.errors import UsageError
-from engine.store import closing
-from engine.store import in_doubt as settling
-from engine.store.campaign_states import apply_event
-from engine.store.closing import close_ranges, finish_campaign
-from engine.store.database import Connection, Pool
-from engine.store.facts import Fact, FactKind
-from engine.store.in_doubt import assume_sent, resend, resend_by_policy
-from engine.store.queries import queries
-from engine.store.recording import record
+from drumbeat.engine.core.states import CampaignEvent, CampaignState
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store import closing
+from drumbeat.engine.store import in_doubt as settling
+from drumbeat.engine.store.campaign_states import apply_event
+from drumbeat.engine.store.closing import close_ranges, finish_campaign
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.in_doubt import assume_sent, resend, resend_by_policy
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.recording import record
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,

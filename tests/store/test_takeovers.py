@@ -4,14 +4,20 @@ import asyncio
 
 import pytest
 
-from engine.process.identity import this_process
-from engine.store.claims import ClaimRefused, advance_watermark, read_watermark
-from engine.store.database import Connection, Pool
-from engine.store.facts import FactKind
-from engine.store.leases import take_lease
-from engine.store.ranges import own_ranges, release_idle_ranges, release_ranges, take_over_ranges, take_range
-from engine.store.recording import record
-from engine.store.retry_claims import claim_retries, due_retries
+from drumbeat.engine.process.identity import this_process
+from drumbeat.engine.store.claims import ClaimRefused, advance_watermark, read_watermark
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.facts import FactKind
+from drumbeat.engine.store.leases import take_lease
+from drumbeat.engine.store.ranges import (
+    own_ranges,
+    release_idle_ranges,
+    release_ranges,
+    take_over_ranges,
+    take_range,
+)
+from drumbeat.engine.store.recording import record
+from drumbeat.engine.store.retry_claims import claim_retries, due_retries
 from tests.sending.planted import FAST, SLOW, another_process, assert_range_counters_hold, counts
 from tests.store.owned import fact, holders, owned, two_ranges, waits
 

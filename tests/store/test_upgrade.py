@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.core.states import CampaignEvent, ReasonCode
-from engine.store.campaign_states import apply_event
-from engine.store.database import Connection, connect, open_pool
-from engine.store.in_doubt import summarise_in_doubt
-from engine.store.installation import identify
-from engine.store.migrate import is_current, migrate, migrations
-from engine.webhooks.status_applier import apply_statuses
+from drumbeat.engine.core.states import CampaignEvent, ReasonCode
+from drumbeat.engine.store.campaign_states import apply_event
+from drumbeat.engine.store.database import Connection, connect, open_pool
+from drumbeat.engine.store.in_doubt import summarise_in_doubt
+from drumbeat.engine.store.installation import identify
+from drumbeat.engine.store.migrate import is_current, migrate, migrations
+from drumbeat.engine.webhooks.status_applier import apply_statuses
 from tests.sending.planted import FAST, SLOW, Planted, assert_range_counters_hold, counts, recount
 from tests.sending.running import run_to_end, serving
 from tests.webhooks.planted import make_all_due

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from engine.process.identity import this_process
-from engine.store.claims import WatermarkAdvance, advance_watermarks, read_watermark
-from engine.store.database import Connection, Pool
-from engine.store.leases import take_lease
-from engine.store.ranges import release_ranges, take_over_ranges
+from drumbeat.engine.process.identity import this_process
+from drumbeat.engine.store.claims import WatermarkAdvance, advance_watermarks, read_watermark
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.leases import take_lease
+from drumbeat.engine.store.ranges import release_ranges, take_over_ranges
 from tests.sending.planted import take_one_each, up_to
 
 NUMBERS = [f"60{index}" for index in range(4)]

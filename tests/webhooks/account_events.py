@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from engine.store.database import Connection
-from engine.webhooks.inbox import BodyGroup, write
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.webhooks.inbox import BodyGroup, write
 from tests.webhooks.conversation import PRODUCT, change_body
 
 

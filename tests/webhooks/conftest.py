@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import pytest
 from pydantic import SecretStr
 
-from engine.store.database import Pool
-from engine.webhooks.intake import Intake
-from engine.webhooks.metrics import Metrics
-from engine.webhooks.receiver import Receiver, Secrets, listening
-from engine.webhooks.server import probes_of
-from http_server.limits import Limits
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.webhooks.intake import Intake
+from drumbeat.engine.webhooks.metrics import Metrics
+from drumbeat.engine.webhooks.receiver import Receiver, Secrets, listening
+from drumbeat.engine.webhooks.server import probes_of
+from drumbeat.http_server.limits import Limits
 from tests.webhooks.conversation import PRODUCT, SECRET, TOKEN
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from engine.webhooks.signature import sign
+from drumbeat.engine.webhooks.signature import sign
 
 SECRET = b"app secret"
 TOKEN = "verify me"

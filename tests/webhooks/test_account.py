@@ -6,11 +6,11 @@ from typing import Any
 import orjson
 import pytest
 
-from engine.store.database import Connection
-from engine.store.queries import queries
-from engine.webhooks import account
-from engine.webhooks.account import act
-from engine.webhooks.inbox import BodyGroup, write
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.webhooks import account
+from drumbeat.engine.webhooks.account import act
+from drumbeat.engine.webhooks.inbox import BodyGroup, write
 from tests.webhooks.account_events import plant_template, store_event, store_template_event, template_body
 from tests.webhooks.conversation import PRODUCT, change_body
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign

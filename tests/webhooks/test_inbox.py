@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from engine.core.tag import Tag, encode
-from engine.store.database import Connection
-from engine.webhooks import inbox
-from engine.webhooks.events import IncomingMessage, Parsed, Unreadable
-from engine.webhooks.inbox import EVENT_FLOW_S, BodyGroup, EventFlow, write, write_together
+from drumbeat.engine.core.tag import Tag, encode
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.webhooks import inbox
+from drumbeat.engine.webhooks.events import IncomingMessage, Parsed, Unreadable
+from drumbeat.engine.webhooks.inbox import EVENT_FLOW_S, BodyGroup, EventFlow, write, write_together
 from tests.webhooks.conversation import PRODUCT, change_body, status, statuses_body
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, installation, plant_campaign, status_event
 

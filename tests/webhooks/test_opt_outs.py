@@ -6,15 +6,15 @@ from typing import Any
 import orjson
 import pytest
 
-from campaigns.phones.opt_out_words import add_words, list_words, remove_words
-from campaigns.phones.suppression import add_suppressions, remove_suppressions
-from engine.core.opt_out import normalised
-from engine.errors import UsageError
-from engine.store.database import Connection
-from engine.store.facts import Fact, FactKind
-from engine.store.recording import record
-from engine.webhooks.events import IncomingMessage, Parsed
-from engine.webhooks.inbox import EventFlow, write_together
+from drumbeat.campaigns.phones.opt_out_words import add_words, list_words, remove_words
+from drumbeat.campaigns.phones.suppression import add_suppressions, remove_suppressions
+from drumbeat.engine.core.opt_out import normalised
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.recording import record
+from drumbeat.engine.webhooks.events import IncomingMessage, Parsed
+from drumbeat.engine.webhooks.inbox import EventFlow, write_together
 from tests.webhooks.planted import FIRST_RANGE, NOON, NUMBER, plant_campaign
 
 ANA, ANA_TOO = 5511987654321, 551187654321

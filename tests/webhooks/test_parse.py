@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.states import EvidenceRank
-from engine.core.tag import Tag, encode
-from engine.webhooks.events import FOREIGN, NO_TAG, Parsed, StatusEvent
-from engine.webhooks.parse import parse, read_template_status
+from drumbeat.engine.core.states import EvidenceRank
+from drumbeat.engine.core.tag import Tag, encode
+from drumbeat.engine.webhooks.events import FOREIGN, NO_TAG, Parsed, StatusEvent
+from drumbeat.engine.webhooks.parse import parse, read_template_status
 from tests.webhooks.conversation import PRODUCT, change_body, status, statuses_body
 
 NOW = datetime(2026, 7, 1, 0, 0, 0, 123457, tzinfo=UTC)

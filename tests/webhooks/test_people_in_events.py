@@ -12,20 +12,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from campaigns.phones.suppression import add_suppressions, remove_suppressions
-from campaigns.results.replies import campaign_reply_page, reply_page
-from engine.core.event_origin import Ours
-from engine.core.tag import Tag, encode
-from engine.store.database import Connection, Pool
-from engine.store.queries import queries
-from engine.webhooks.account import act
-from engine.webhooks.events import AccountEvent, IncomingMessage, OptOutEvent, Parsed
-from engine.webhooks.inbox import BodyGroup, EventFlow, write, write_together
-from engine.webhooks.opt_out_events import keep_events
-from engine.webhooks.parse import Reader
-from engine.webhooks.people import refusal
-from engine.webhooks.status_applier import apply_statuses
-from engine.webhooks.unsettled import read_held, settle_events, settle_messages
+from drumbeat.campaigns.phones.suppression import add_suppressions, remove_suppressions
+from drumbeat.campaigns.results.replies import campaign_reply_page, reply_page
+from drumbeat.engine.core.event_origin import Ours
+from drumbeat.engine.core.tag import Tag, encode
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.webhooks.account import act
+from drumbeat.engine.webhooks.events import AccountEvent, IncomingMessage, OptOutEvent, Parsed
+from drumbeat.engine.webhooks.inbox import BodyGroup, EventFlow, write, write_together
+from drumbeat.engine.webhooks.opt_out_events import keep_events
+from drumbeat.engine.webhooks.parse import Reader
+from drumbeat.engine.webhooks.people import refusal
+from drumbeat.engine.webhooks.status_applier import apply_statuses
+from drumbeat.engine.webhooks.unsettled import read_held, settle_events, settle_messages
 from tests.webhooks.account_events import plant_template, template_body
 from tests.webhooks.conftest import Running, running
 from tests.webhooks.conversation import PRODUCT, ask, change_body, post, status, statuses_body

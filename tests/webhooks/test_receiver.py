@@ -9,10 +9,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
-from engine.errors import ConfigurationError
-from engine.store.database import Pool, open_pool
-from engine.webhooks.receiver import Secrets
-from engine.webhooks.signature import sign
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.store.database import Pool, open_pool
+from drumbeat.engine.webhooks.receiver import Secrets
+from drumbeat.engine.webhooks.signature import sign
 from tests.webhooks.conftest import Running, running
 from tests.webhooks.conversation import (
     SECRET,
@@ -311,7 +311,7 @@ async def test_what_stands_beside_the_callback(receiver: Running) -> None:
 
 
 async def test_a_port_in_use_is_named(pool: Pool, receiver: Running) -> None:
-    from engine.webhooks.receiver import listening
+    from drumbeat.engine.webhooks.receiver import listening
 
     port = int(receiver.url.split(":")[2].split("/")[0])
     with pytest.raises(ConfigurationError, match=f"port {port} is in use"):

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine.store.database import Pool
-from engine.webhooks.receiver import LIMITS
+from drumbeat.engine.store.database import Pool
+from drumbeat.engine.webhooks.receiver import LIMITS
 from tests.webhooks.conftest import running
 from tests.webhooks.conversation import Peer, ask, get, post, status, statuses_body
 
@@ -150,7 +150,7 @@ async def test_bodies_wait_up_to_a_size_and_free_it_when_they_are_stored(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = statuses_body(status("w"))
-    monkeypatch.setattr("engine.webhooks.intake.WAITING_BYTES_MAX", len(body))
+    monkeypatch.setattr("drumbeat.engine.webhooks.intake.WAITING_BYTES_MAX", len(body))
     async with running(pool) as small:
         assert [(await ask(small.url, post(body))).status for _ in range(3)] == [200] * 3
         assert (await ask(small.url, post(body + b" "))).status == 503

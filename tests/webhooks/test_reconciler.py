@@ -9,12 +9,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from structlog.testing import capture_logs
 
-from engine.core.tag import Tag
-from engine.store.database import LOST_CONNECTION, Connection, Pool, open_pool
-from engine.webhooks import reconciler
-from engine.webhooks.metrics import Metrics
-from engine.webhooks.reconciler import Intervals, Reconciler
-from engine.webhooks.status_applier import BATCH_EVENTS_MAX, AppliedBatch
+from drumbeat.engine.core.tag import Tag
+from drumbeat.engine.store.database import LOST_CONNECTION, Connection, Pool, open_pool
+from drumbeat.engine.webhooks import reconciler
+from drumbeat.engine.webhooks.metrics import Metrics
+from drumbeat.engine.webhooks.reconciler import Intervals, Reconciler
+from drumbeat.engine.webhooks.status_applier import BATCH_EVENTS_MAX, AppliedBatch
 from tests.chaos.proxy import proxied
 from tests.webhooks.account_events import plant_template, store_template_event
 from tests.webhooks.planted import (
@@ -209,7 +209,7 @@ async def test_a_connection_that_answers_nothing_is_not_waited_for_a_second_time
     database_url: str, pool: Pool, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The driver waits for the end of a cancelled statement as long again as for the statement."""
-    monkeypatch.setattr("engine.webhooks.reconciler.ACQUIRE_S", 0.1)
+    monkeypatch.setattr("drumbeat.engine.webhooks.reconciler.ACQUIRE_S", 0.1)
     await plant_campaign(connection)
     parts = urlsplit(database_url)
     async with proxied(Path(parse_qs(parts.query)["host"][0]) / ".s.PGSQL.5432") as proxy:

@@ -15,11 +15,11 @@ import orjson
 import pytest
 from pydantic import SecretStr
 
-from engine.store.database import Pool, open_pool
-from engine.webhooks import intake, server
-from engine.webhooks.receiver import Secrets
-from engine.webhooks.server import serve
-from engine.webhooks.signature import sign
+from drumbeat.engine.store.database import Pool, open_pool
+from drumbeat.engine.webhooks import intake, server
+from drumbeat.engine.webhooks.receiver import Secrets
+from drumbeat.engine.webhooks.server import serve
+from drumbeat.engine.webhooks.signature import sign
 from tests.webhooks.conversation import (
     PRODUCT,
     SECRET,
@@ -44,7 +44,7 @@ async def serving(database_url: str, *arguments: str, **settings: str) -> AsyncI
         "DRUMBEAT_VERIFY_TOKEN": TOKEN,
         **settings,
     }
-    command = (sys.executable, "-m", "campaigns.cli", "webhooks", "serve", *arguments)
+    command = (sys.executable, "-m", "drumbeat.campaigns.cli", "webhooks", "serve", *arguments)
     process = await asyncio.create_subprocess_exec(
         *command,
         env={name: value for name, value in environment.items() if value},

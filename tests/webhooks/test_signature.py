@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.webhooks.signature import Verifier, sign
+from drumbeat.engine.webhooks.signature import Verifier, sign
 
 
 def test_a_known_signature() -> None:

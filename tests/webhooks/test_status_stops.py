@@ -6,18 +6,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from campaigns.life.control import resume
-from engine.core.refusal_runs import IN_A_ROW_MAX
-from engine.core.tag import Tag
-from engine.store.database import Connection, Pool
-from engine.store.facts import Fact, FactKind
-from engine.store.queries import queries
-from engine.store.recording import record
-from engine.webhooks import reconciler, status_stops
-from engine.webhooks.metrics import Metrics
-from engine.webhooks.reconciler import Intervals, Reconciler
-from engine.webhooks.status_applier import apply_statuses
-from engine.webhooks.status_stops import carry_out_stops
+from drumbeat.campaigns.life.control import resume
+from drumbeat.engine.core.refusal_runs import IN_A_ROW_MAX
+from drumbeat.engine.core.tag import Tag
+from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.recording import record
+from drumbeat.engine.webhooks import reconciler, status_stops
+from drumbeat.engine.webhooks.metrics import Metrics
+from drumbeat.engine.webhooks.reconciler import Intervals, Reconciler
+from drumbeat.engine.webhooks.status_applier import apply_statuses
+from drumbeat.engine.webhooks.status_stops import carry_out_stops
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,

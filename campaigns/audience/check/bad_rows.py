@@ -4,8 +4,8 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from campaigns.audience.open.reader import AudienceTable, Row, RowBatch
-from campaigns.reject import Reject
+from drumbeat.campaigns.audience.open.reader import AudienceTable, Row, RowBatch
+from drumbeat.campaigns.reject import Reject
 
 KEPT_MAX = 1_000  # they are held in memory; nobody corrects more by hand
 ROW_CHARACTERS_MAX = 4_000  # a page of a form holds some rows

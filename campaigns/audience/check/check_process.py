@@ -10,8 +10,8 @@ import pickle
 import sys
 from typing import BinaryIO
 
-from campaigns.audience.check.staged_batch import CheckSpec, PieceCheck
-from campaigns.audience.open.reader import Piece
+from drumbeat.campaigns.audience.check.staged_batch import CheckSpec, PieceCheck
+from drumbeat.campaigns.audience.open.reader import Piece
 
 
 def main(incoming: BinaryIO, outgoing: BinaryIO) -> None:

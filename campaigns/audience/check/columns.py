@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from unicodedata import category
 
-from engine.errors import ConfigurationError
+from drumbeat.engine.errors import ConfigurationError
 
 NAMES_SHOWN_MAX = 20
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from campaigns.audience.check.reject_file import HEADER, spreadsheet_safe
-from campaigns.audience.open.opening import open_table
-from campaigns.audience.open.reader import Row, RowBatch
-from campaigns.options.sources import AS_IT_IS, ReadOptions
-from campaigns.output.spreadsheet import as_written
-from campaigns.reject import KNOWN_PHONES
-from engine.errors import ConfigurationError
+from drumbeat.campaigns.audience.check.reject_file import HEADER, spreadsheet_safe
+from drumbeat.campaigns.audience.open.opening import open_table
+from drumbeat.campaigns.audience.open.reader import Row, RowBatch
+from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
+from drumbeat.campaigns.output.spreadsheet import as_written
+from drumbeat.campaigns.reject import KNOWN_PHONES
+from drumbeat.engine.errors import ConfigurationError
 
 LISTED_MAX = 1_000_000  # the list is held in memory; nobody corrects more rows by hand
 

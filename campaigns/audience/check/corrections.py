@@ -7,8 +7,8 @@ import hashlib
 
 import orjson
 
-from campaigns.audience.open.reader import RowBatch
-from campaigns.options.sources import Corrections
+from drumbeat.campaigns.audience.open.reader import RowBatch
+from drumbeat.campaigns.options.sources import Corrections
 
 
 def corrected(batch: RowBatch, corrections: Corrections) -> RowBatch:

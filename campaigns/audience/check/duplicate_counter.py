@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import BinaryIO
 
-from campaigns.audience.open.temporary_file import temporary_file, temporary_file_errors
+from drumbeat.campaigns.audience.open.temporary_file import temporary_file, temporary_file_errors
 
 PARTS = 251  # a prime spreads phones that end alike; of ten million, each part has 40,000
 PART_PHONES = 4_096  # a part with this many is written to the file; all parts take 8 MiB

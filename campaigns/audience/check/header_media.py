@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from campaigns.options.param_texts import is_link
-from engine.core.header_file import HEAD_BYTES, is_sendable_size, mime_type
+from drumbeat.campaigns.options.param_texts import is_link
+from drumbeat.engine.core.header_file import HEAD_BYTES, is_sendable_size, mime_type
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 FILES_REMEMBERED = 65_536  # the same picture stands in many rows; its file is looked at once

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaigns.audience.check.bad_rows import BadRows
-from campaigns.audience.check.duplicate_counter import DuplicateCounter
-from campaigns.audience.check.reject_file import RejectFile, require_no_reject_list
-from campaigns.audience.check.row_check import PHONES_ONLY, RowRules, row_check
-from campaigns.audience.open.opening import open_table
-from campaigns.options.sources import AS_IT_IS, ReadOptions
-from campaigns.progress import PlanProgress, ProgressCallback, no_progress
-from engine.core.phone_aliases import canonical_phone
+from drumbeat.campaigns.audience.check.bad_rows import BadRows
+from drumbeat.campaigns.audience.check.duplicate_counter import DuplicateCounter
+from drumbeat.campaigns.audience.check.reject_file import RejectFile, require_no_reject_list
+from drumbeat.campaigns.audience.check.row_check import PHONES_ONLY, RowRules, row_check
+from drumbeat.campaigns.audience.open.opening import open_table
+from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
+from drumbeat.campaigns.progress import PlanProgress, ProgressCallback, no_progress
+from drumbeat.engine.core.phone_aliases import canonical_phone
 
 
 @dataclass(frozen=True, slots=True)

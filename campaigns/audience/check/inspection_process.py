@@ -15,12 +15,12 @@ from typing import Any
 
 import orjson
 
-from campaigns.audience.check.bad_rows import BadRows
-from campaigns.audience.check.inspection import inspect_audience
-from campaigns.audience.check.row_check import RowRules
-from campaigns.options.sources import ReadOptions
-from campaigns.progress import PlanProgress
-from engine.errors import DrumbeatError
+from drumbeat.campaigns.audience.check.bad_rows import BadRows
+from drumbeat.campaigns.audience.check.inspection import inspect_audience
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.options.sources import ReadOptions
+from drumbeat.campaigns.progress import PlanProgress
+from drumbeat.engine.errors import DrumbeatError
 
 NICENESS = 10  # senders and pages come first
 PROGRESS_PERIOD_S = 0.25

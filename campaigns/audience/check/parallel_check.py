@@ -21,10 +21,10 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, cast
 
-import campaigns
-from campaigns.audience.check.staged_batch import CheckSpec, PieceCheck, StagedBatch, encode_for_copy
-from campaigns.audience.open.reader import AudienceTable, Piece, joined
-from engine.errors import DrumbeatError
+from drumbeat import campaigns
+from drumbeat.campaigns.audience.check.staged_batch import CheckSpec, PieceCheck, StagedBatch, encode_for_copy
+from drumbeat.campaigns.audience.open.reader import AudienceTable, Piece, joined
+from drumbeat.engine.errors import DrumbeatError
 
 # A process takes a third of a second to start. In that time, one thread checks 100,000 rows.
 WORKERS_BYTES_MIN = 8 << 20
@@ -35,7 +35,7 @@ AHEAD_PER_WORKER = 2  # pieces of about a mebibyte: one is checked, one waits
 STAGED_CHARACTERS = 2 << 20  # of a piece, with its fixed texts
 ROW_CHARACTERS = 14  # of the shortest row: a phone and a line end
 END_TIMEOUT_S = 5.0
-_ROOT = Path(campaigns.__file__).parents[1]
+_ROOT = Path(campaigns.__file__).parents[2]
 
 CheckPiece = Callable[[Piece], StagedBatch | None]
 Submit = Callable[[Piece], "Future[StagedBatch | None]"]
@@ -124,7 +124,7 @@ class _CheckProcess:
 
     def __init__(self, spec: CheckSpec) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "campaigns.audience.check.check_process"],
+            [sys.executable, "-P", "-m", "drumbeat.campaigns.audience.check.check_process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": str(_ROOT)},

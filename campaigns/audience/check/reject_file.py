@@ -16,11 +16,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
-from campaigns.audience.open.formats import stem
-from campaigns.output.output_file import is_stream, output_file, require_other_file
-from campaigns.output.spreadsheet import safe_cell
-from campaigns.reject import KNOWN_PHONES, VALUE_CHARACTERS_MAX, Reject
-from engine.errors import ConfigurationError
+from drumbeat.campaigns.audience.open.formats import stem
+from drumbeat.campaigns.output.output_file import is_stream, output_file, require_other_file
+from drumbeat.campaigns.output.spreadsheet import safe_cell
+from drumbeat.campaigns.reject import KNOWN_PHONES, VALUE_CHARACTERS_MAX, Reject
+from drumbeat.engine.errors import ConfigurationError
 
 HEADER = ("line", "code", "column", "reason", "value")
 

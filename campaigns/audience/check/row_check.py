@@ -9,19 +9,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from itertools import compress, repeat
 
-from campaigns.audience.check.columns import column_index
-from campaigns.audience.check.corrections import corrected
-from campaigns.audience.check.header_media import HeaderMedia, HeaderMediaCheck
-from campaigns.audience.check.template_choice import TemplateChoice, TemplateChooser
-from campaigns.audience.open.cell_error import cell_problem, failing_cells
-from campaigns.audience.open.reader import AudienceTable, Row, RowBatch, is_blank
-from campaigns.options.param_texts import is_literal
-from campaigns.options.sources import Corrections
-from campaigns.output.spreadsheet import as_written, is_export, is_variable_column, safe_cell
-from campaigns.phones.normaliser import Normaliser
-from campaigns.reject import Reject
-from engine.core.message import VARIABLE_CHARACTERS_MAX, check_variable
-from engine.errors import UsageError
+from drumbeat.campaigns.audience.check.columns import column_index
+from drumbeat.campaigns.audience.check.corrections import corrected
+from drumbeat.campaigns.audience.check.header_media import HeaderMedia, HeaderMediaCheck
+from drumbeat.campaigns.audience.check.template_choice import TemplateChoice, TemplateChooser
+from drumbeat.campaigns.audience.open.cell_error import cell_problem, failing_cells
+from drumbeat.campaigns.audience.open.reader import AudienceTable, Row, RowBatch, is_blank
+from drumbeat.campaigns.options.param_texts import is_literal
+from drumbeat.campaigns.options.sources import Corrections
+from drumbeat.campaigns.output.spreadsheet import as_written, is_export, is_variable_column, safe_cell
+from drumbeat.campaigns.phones.normaliser import Normaliser
+from drumbeat.campaigns.reject import Reject
+from drumbeat.engine.core.message import VARIABLE_CHARACTERS_MAX, check_variable
+from drumbeat.engine.errors import UsageError
 
 _SPACES_TOO_MANY = " " * 5
 _NAME_THE_PHONES = "; name the column of the phone numbers with --phone-column"

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from campaigns.audience.check.row_check import CheckedBatch, RowCheck, RowRules, row_check
-from campaigns.audience.check.template_choice import add_bounded
-from campaigns.audience.open.reader import Piece, RowBatch, read_plain
-from campaigns.audience.open.spool import read_spooled
-from campaigns.reject import Reject
-from engine.core.phone_aliases import canonical_phone
+from drumbeat.campaigns.audience.check.row_check import CheckedBatch, RowCheck, RowRules, row_check
+from drumbeat.campaigns.audience.check.template_choice import add_bounded
+from drumbeat.campaigns.audience.open.reader import Piece, RowBatch, read_plain
+from drumbeat.campaigns.audience.open.spool import read_spooled
+from drumbeat.campaigns.reject import Reject
+from drumbeat.engine.core.phone_aliases import canonical_phone
 
 PART_CHARACTERS = 1 << 17  # its cells fit a core's cache: a fifth faster than a mebibyte at once
 _BETWEEN = "\0,\0".join  # the text between two variables; see `_escaped`

@@ -5,17 +5,17 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeAlias
 
-from campaigns.audience.open.spool import Spool
-from campaigns.campaign import find_campaign, require_planned
-from campaigns.options.param_texts import is_literal
-from campaigns.options.sources import CampaignResult
-from campaigns.options.spec import PHONE
-from campaigns.options.stored_variables import variables_of
-from campaigns.output.spreadsheet import is_variable_column, safe_cell, variable_column
-from campaigns.stored_recipients import ExportFilter, export_records, require_kept
-from engine.core.campaign_template import CampaignTemplate, frozen_templates
-from engine.store.database import Connection
-from engine.store.queries import queries
+from drumbeat.campaigns.audience.open.spool import Spool
+from drumbeat.campaigns.campaign import find_campaign, require_planned
+from drumbeat.campaigns.options.param_texts import is_literal
+from drumbeat.campaigns.options.sources import CampaignResult
+from drumbeat.campaigns.options.spec import PHONE
+from drumbeat.campaigns.options.stored_variables import variables_of
+from drumbeat.campaigns.output.spreadsheet import is_variable_column, safe_cell, variable_column
+from drumbeat.campaigns.stored_recipients import ExportFilter, export_records, require_kept
+from drumbeat.engine.core.campaign_template import CampaignTemplate, frozen_templates
+from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.queries import queries
 
 FORM = "campaign"
 CellOf: TypeAlias = Callable[[Any], str]

@@ -3,7 +3,7 @@
 import os
 from io import BufferedReader
 
-from campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 
 
 class ChangeCheck:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
-from engine.errors import ConfigurationError
+from drumbeat.engine.errors import ConfigurationError
 
 CHUNK_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 16

@@ -6,8 +6,8 @@ from enum import StrEnum
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from campaigns.audience.open.encoding import UnreadableAudience
-from campaigns.options.sources import STANDARD_INPUT, Format
+from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.options.sources import STANDARD_INPUT, Format
 
 HEAD_BYTES = 1 << 12
 

@@ -11,10 +11,10 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from campaigns.audience.open.cell_text import float_text
-from campaigns.audience.open.encoding import UnreadableAudience
-from campaigns.audience.open.reader import LINE_CHARACTERS_MAX, line_too_long
-from campaigns.audience.open.spool import BATCH_ROWS, Spool
+from drumbeat.campaigns.audience.open.cell_text import float_text
+from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.audience.open.reader import LINE_CHARACTERS_MAX, line_too_long
+from drumbeat.campaigns.audience.open.spool import BATCH_ROWS, Spool
 
 FORM = "JSON Lines"
 

@@ -8,8 +8,8 @@ eight bytes.
 from array import array
 from collections.abc import Iterator
 
-from campaigns.audience.open.cell_error import ERROR_WORDS, UNNAMED
-from campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.audience.open.cell_error import ERROR_WORDS, UNNAMED
+from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 
 _WORDS = sorted(ERROR_WORDS)
 _NUMBERS = {word: number for number, word in enumerate(_WORDS)}

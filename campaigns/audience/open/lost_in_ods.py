@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import BinaryIO
 from xml.parsers.expat import XMLParserType
 
-from campaigns.audience.open.cell_error import WITHOUT_RESULT, cell_problem
-from campaigns.audience.open.lost_cells import LostCells
-from campaigns.audience.open.stored_xml import may_hold, read_elements
+from drumbeat.campaigns.audience.open.cell_error import WITHOUT_RESULT, cell_problem
+from drumbeat.campaigns.audience.open.lost_cells import LostCells
+from drumbeat.campaigns.audience.open.stored_xml import may_hold, read_elements
 
 _CONTENT = "content.xml"
 _SIGNS = (b"formula", b"error")

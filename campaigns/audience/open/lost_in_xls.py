@@ -11,9 +11,9 @@ from typing import IO, BinaryIO
 
 import olefile
 
-from campaigns.audience.open.cell_error import WITHOUT_RESULT
-from campaigns.audience.open.encoding import UnreadableAudience
-from campaigns.audience.open.lost_cells import LostCells
+from drumbeat.campaigns.audience.open.cell_error import WITHOUT_RESULT
+from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.audience.open.lost_cells import LostCells
 
 _STREAMS = ("Workbook", "Book")  # the second one of Excel 5
 _FORMULA, _END, _SHEET, _ERROR = 0x0006, 0x000A, 0x0085, 0x0205

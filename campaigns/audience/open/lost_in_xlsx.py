@@ -12,10 +12,10 @@ from posixpath import normpath
 from typing import IO, BinaryIO
 from xml.parsers.expat import XMLParserType
 
-from campaigns.audience.open.cell_error import WITHOUT_RESULT
-from campaigns.audience.open.encoding import UnreadableAudience
-from campaigns.audience.open.lost_cells import LostCells
-from campaigns.audience.open.stored_xml import may_hold, read_elements
+from drumbeat.campaigns.audience.open.cell_error import WITHOUT_RESULT
+from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.audience.open.lost_cells import LostCells
+from drumbeat.campaigns.audience.open.stored_xml import may_hold, read_elements
 
 _WORKBOOK, _RELATIONS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
 _REFERENCE = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")

@@ -14,17 +14,17 @@ from io import BufferedReader
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from campaigns.audience.open.change_check import ChangeCheck
-from campaigns.audience.open.encoding import UnreadableAudience
-from campaigns.audience.open.formats import WORKBOOKS, Packing, recognise
-from campaigns.audience.open.json_lines import spool_json_lines
-from campaigns.audience.open.parquet import spool_parquet
-from campaigns.audience.open.reader import AudienceReader, AudienceTable, open_audience
-from campaigns.audience.open.spool import Spool
-from campaigns.audience.open.unpacking import read_stream, unpack
-from campaigns.audience.open.workbook_reader import read_sheet_names, read_workbook
-from campaigns.options.sources import AS_IT_IS, STANDARD_INPUT, Format, ReadOptions
-from engine.errors import UsageError
+from drumbeat.campaigns.audience.open.change_check import ChangeCheck
+from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.audience.open.formats import WORKBOOKS, Packing, recognise
+from drumbeat.campaigns.audience.open.json_lines import spool_json_lines
+from drumbeat.campaigns.audience.open.parquet import spool_parquet
+from drumbeat.campaigns.audience.open.reader import AudienceReader, AudienceTable, open_audience
+from drumbeat.campaigns.audience.open.spool import Spool
+from drumbeat.campaigns.audience.open.unpacking import read_stream, unpack
+from drumbeat.campaigns.audience.open.workbook_reader import read_sheet_names, read_workbook
+from drumbeat.campaigns.options.sources import AS_IT_IS, STANDARD_INPUT, Format, ReadOptions
+from drumbeat.engine.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from campaigns.audience.open.cell_text import float_text, time_text
-from campaigns.audience.open.encoding import UnreadableAudience
-from campaigns.audience.open.spool import BATCH_ROWS, Spool
-from engine.errors import ConfigurationError
+from drumbeat.campaigns.audience.open.cell_text import float_text, time_text
+from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.audience.open.spool import BATCH_ROWS, Spool
+from drumbeat.engine.errors import ConfigurationError
 
 FORM = "Parquet"
 

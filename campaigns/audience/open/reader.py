@@ -18,8 +18,8 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
-from campaigns.audience.open.delimiter import delimiter_of, hinted_delimiter
-from campaigns.audience.open.encoding import (
+from drumbeat.campaigns.audience.open.delimiter import delimiter_of, hinted_delimiter
+from drumbeat.campaigns.audience.open.encoding import (
     Encoding,
     TextChunk,
     UnreadableAudience,
@@ -27,7 +27,7 @@ from campaigns.audience.open.encoding import (
     decode,
     detect,
 )
-from campaigns.reject import Reject
+from drumbeat.campaigns.reject import Reject
 
 LINE_CHARACTERS_MAX = 1 << 20  # a line is held in memory; a longer one is no table
 ROW_CHARACTERS_MAX = 1 << 20  # limit of a row with line breaks in quotes; it may be read twice

@@ -10,9 +10,21 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from campaigns.audience.open.encoding import UTF_8, UnreadableAudience, decode
-from campaigns.audience.open.reader import COLUMNS_MAX, Piece, PieceRows, Row, RowBatch, read_all, split_lines
-from campaigns.audience.open.temporary_file import TEMPORARY_BYTES_MAX, temporary_file, temporary_file_errors
+from drumbeat.campaigns.audience.open.encoding import UTF_8, UnreadableAudience, decode
+from drumbeat.campaigns.audience.open.reader import (
+    COLUMNS_MAX,
+    Piece,
+    PieceRows,
+    Row,
+    RowBatch,
+    read_all,
+    split_lines,
+)
+from drumbeat.campaigns.audience.open.temporary_file import (
+    TEMPORARY_BYTES_MAX,
+    temporary_file,
+    temporary_file_errors,
+)
 
 FAILURE = "the audience cannot be read"
 BATCH_ROWS = 5_000  # rows that a source writes at once: a megabyte or so

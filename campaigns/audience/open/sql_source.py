@@ -1,8 +1,8 @@
 """An audience from a query of another Postgres database."""
 
-from campaigns.audience.open.spool import Spool
-from campaigns.options.sources import SqlQuery
-from engine.store.foreign_query import read_query
+from drumbeat.campaigns.audience.open.spool import Spool
+from drumbeat.campaigns.options.sources import SqlQuery
+from drumbeat.engine.store.foreign_query import read_query
 
 FORM = "SQL"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO
 from xml.parsers.expat import ExpatError, ParserCreate, XMLParserType
 
-from campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 
 CHUNK_BYTES = 1 << 20
 SIGN_BYTES_MAX = 16  # of a sign that lies across two chunks

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
-from engine.errors import ConfigurationError
+from drumbeat.engine.errors import ConfigurationError
 
 # More than the largest table that one Postgres plans in an hour. It bounds what a bomb may write.
 TEMPORARY_BYTES_MAX = 32 << 30

@@ -14,9 +14,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import PurePath
 from typing import BinaryIO
 
-from campaigns.audience.open.encoding import UnreadableAudience
-from campaigns.audience.open.formats import Packing
-from campaigns.audience.open.temporary_file import TEMPORARY_BYTES_MAX, temporary_file, temporary_file_errors
+from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.audience.open.formats import Packing
+from drumbeat.campaigns.audience.open.temporary_file import (
+    TEMPORARY_BYTES_MAX,
+    temporary_file,
+    temporary_file_errors,
+)
 
 if sys.version_info >= (3, 14):
     from compression import zstd

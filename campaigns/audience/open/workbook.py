@@ -23,16 +23,16 @@ from python_calamine import (
     SheetVisibleEnum,
 )
 
-from campaigns.audience.open.cell_error import WITHOUT_RESULT
-from campaigns.audience.open.cell_text import float_text, time_text
-from campaigns.audience.open.encoding import UnreadableAudience
-from campaigns.audience.open.formats import Packing, recognise
-from campaigns.audience.open.lost_cells import LostCells
-from campaigns.audience.open.lost_in_ods import read_lost_in_ods
-from campaigns.audience.open.lost_in_xls import read_lost_in_xls
-from campaigns.audience.open.lost_in_xlsx import read_lost_in_xlsx
-from campaigns.audience.open.spool import BATCH_ROWS, Spool
-from campaigns.options.sources import Format
+from drumbeat.campaigns.audience.open.cell_error import WITHOUT_RESULT
+from drumbeat.campaigns.audience.open.cell_text import float_text, time_text
+from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.audience.open.formats import Packing, recognise
+from drumbeat.campaigns.audience.open.lost_cells import LostCells
+from drumbeat.campaigns.audience.open.lost_in_ods import read_lost_in_ods
+from drumbeat.campaigns.audience.open.lost_in_xls import read_lost_in_xls
+from drumbeat.campaigns.audience.open.lost_in_xlsx import read_lost_in_xlsx
+from drumbeat.campaigns.audience.open.spool import BATCH_ROWS, Spool
+from drumbeat.campaigns.options.sources import Format
 
 Cell = str | float | bool | date | datetime | time | timedelta
 NAMES_SHOWN_MAX = 10

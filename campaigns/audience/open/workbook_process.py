@@ -10,9 +10,9 @@ import resource
 import sys
 from typing import BinaryIO
 
-from campaigns.audience.open.encoding import UnreadableAudience
-from campaigns.audience.open.spool import Spool
-from campaigns.audience.open.workbook import SheetFound, SheetRequest, filled_sheets, spool_sheet
+from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.audience.open.spool import Spool
+from drumbeat.campaigns.audience.open.workbook import SheetFound, SheetRequest, filled_sheets, spool_sheet
 
 
 def main(workbook: int, rows: int) -> None:

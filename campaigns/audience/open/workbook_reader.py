@@ -13,18 +13,18 @@ import zipfile
 from pathlib import Path
 from typing import BinaryIO, cast
 
-import campaigns
-from campaigns.audience.open.encoding import UnreadableAudience
-from campaigns.audience.open.spool import Spool
-from campaigns.audience.open.workbook import SheetFound, SheetRequest
-from campaigns.options.sources import Format
+from drumbeat import campaigns
+from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.audience.open.spool import Spool
+from drumbeat.campaigns.audience.open.workbook import SheetFound, SheetRequest
+from drumbeat.campaigns.options.sources import Format
 
 READ_S_MAX = 300.0  # a million rows take ten seconds
 MEMORY_BYTES_MAX = 3 << 30  # address space of the process
 # A sheet takes up to twice its unpacked size. A million rows of four columns are 0.2 GiB.
 UNPACKED_BYTES_MAX = 1 << 30
-PROCESS = "campaigns.audience.open.workbook_process"
-_ROOT = Path(campaigns.__file__).parents[1]
+PROCESS = "drumbeat.campaigns.audience.open.workbook_process"
+_ROOT = Path(campaigns.__file__).parents[2]
 
 
 def read_workbook(file: BinaryIO, form: Format, sheet: str | None, spool: Spool) -> None:

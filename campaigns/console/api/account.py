@@ -7,33 +7,33 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.account.numbers import list_numbers, resume_number, set_limit, sync_numbers
-from campaigns.account.templates import (
+from drumbeat.campaigns.account.numbers import list_numbers, resume_number, set_limit, sync_numbers
+from drumbeat.campaigns.account.templates import (
     create_template,
     delete_template,
     list_templates,
     sync_templates,
     templates_named,
 )
-from campaigns.actor import note_audit
-from campaigns.console.api.account_shapes import SuppressionImport, TemplateRequest, TemplateToDelete
-from campaigns.console.api.replying import body_of, once, query_of, reply, worked
-from campaigns.console.api.shapes import (
+from drumbeat.campaigns.actor import note_audit
+from drumbeat.campaigns.console.api.account_shapes import SuppressionImport, TemplateRequest, TemplateToDelete
+from drumbeat.campaigns.console.api.replying import body_of, once, query_of, reply, worked
+from drumbeat.campaigns.console.api.shapes import (
     AuditQuery,
     LimitRequest,
     PhoneQuery,
     SuppressionsQuery,
     SuppressRequest,
 )
-from campaigns.console.api.upload_planning import first_rejects
-from campaigns.console.attachments import attachment
-from campaigns.console.context import caller_of, console_of
-from campaigns.console.csv_text import csv_bytes
-from campaigns.console.forms import next_part, part_text
-from campaigns.console.imports import import_upload
-from campaigns.console.uploads import discard, store_upload
-from campaigns.life.forget import forget_person
-from campaigns.phones.suppression import (
+from drumbeat.campaigns.console.api.upload_planning import first_rejects
+from drumbeat.campaigns.console.attachments import attachment
+from drumbeat.campaigns.console.context import caller_of, console_of
+from drumbeat.campaigns.console.csv_text import csv_bytes
+from drumbeat.campaigns.console.forms import next_part, part_text
+from drumbeat.campaigns.console.imports import import_upload
+from drumbeat.campaigns.console.uploads import discard, store_upload
+from drumbeat.campaigns.life.forget import forget_person
+from drumbeat.campaigns.phones.suppression import (
     EXPORT_HEADER,
     SuppressionCounts,
     add_suppressions,
@@ -42,11 +42,11 @@ from campaigns.phones.suppression import (
     remove_suppressions,
     suppression_page,
 )
-from campaigns.progress import ProgressCallback
-from campaigns.results.audit_pages import audit_page
-from campaigns.results.person import read_spellings
-from campaigns.results.phone_history import phone_history
-from engine.api.endpoints.templates import NewTemplate
+from drumbeat.campaigns.progress import ProgressCallback
+from drumbeat.campaigns.results.audit_pages import audit_page
+from drumbeat.campaigns.results.person import read_spellings
+from drumbeat.campaigns.results.phone_history import phone_history
+from drumbeat.engine.api.endpoints.templates import NewTemplate
 
 EXPORT_ROWS = 5_000  # written at once
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from campaigns.console.api.shapes import RejectedRow, SuppressionChange
+from drumbeat.campaigns.console.api.shapes import RejectedRow, SuppressionChange
 
 
 class _Request(BaseModel):

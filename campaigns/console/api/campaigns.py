@@ -9,29 +9,29 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.campaign import Campaign, find_campaign
-from campaigns.console.access import Via
-from campaigns.console.api.pricing import stored_plan
-from campaigns.console.api.replying import body_of, once, query_of, reply
-from campaigns.console.api.shapes import (
+from drumbeat.campaigns.campaign import Campaign, find_campaign
+from drumbeat.campaigns.console.access import Via
+from drumbeat.campaigns.console.api.pricing import stored_plan
+from drumbeat.campaigns.console.api.replying import body_of, once, query_of, reply
+from drumbeat.campaigns.console.api.shapes import (
     CampaignsQuery,
     RecipientQuery,
     RecipientsQuery,
     ResumeQuery,
     TestSendRequest,
 )
-from campaigns.console.context import caller_of, campaign_name, console_of, set_campaign
-from campaigns.console.streams import stream_events
-from campaigns.life.approval import release_by_two
-from campaigns.life.control import CampaignChange, cancel, pause
-from campaigns.life.release import Released, approve_checked, resume_checked, start_checked
-from campaigns.planning.header_uploads import uploads_with
-from campaigns.preview.recipient import Choice, choose_recipient, preview_json
-from campaigns.preview.test_send import release_tests
-from campaigns.results.campaign_pages import campaign_page
-from campaigns.results.recipient_pages import recipient_page
-from campaigns.results.report import campaign_report
-from engine.core.states import CampaignEvent
+from drumbeat.campaigns.console.context import caller_of, campaign_name, console_of, set_campaign
+from drumbeat.campaigns.console.streams import stream_events
+from drumbeat.campaigns.life.approval import release_by_two
+from drumbeat.campaigns.life.control import CampaignChange, cancel, pause
+from drumbeat.campaigns.life.release import Released, approve_checked, resume_checked, start_checked
+from drumbeat.campaigns.planning.header_uploads import uploads_with
+from drumbeat.campaigns.preview.recipient import Choice, choose_recipient, preview_json
+from drumbeat.campaigns.preview.test_send import release_tests
+from drumbeat.campaigns.results.campaign_pages import campaign_page
+from drumbeat.campaigns.results.recipient_pages import recipient_page
+from drumbeat.campaigns.results.report import campaign_report
+from drumbeat.engine.core.states import CampaignEvent
 
 
 async def list_campaigns(request: web.Request) -> web.Response:

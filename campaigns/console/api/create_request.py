@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from campaigns.options.campaign_spec import campaign_spec
-from campaigns.options.listing import CampaignOption, options_of
-from campaigns.options.spec import CampaignSpec
-from campaigns.options.values import checked
-from engine.errors import DrumbeatError
+from drumbeat.campaigns.options.campaign_spec import campaign_spec
+from drumbeat.campaigns.options.listing import CampaignOption, options_of
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.values import checked
+from drumbeat.engine.errors import DrumbeatError
 
 # The audience is the uploaded file, and nobody names files of this machine.
 NOT_OF_A_REQUEST = frozenset(

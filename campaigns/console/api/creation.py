@@ -7,15 +7,15 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.console.api.create_request import CreateRequest, blamed_on_keys
-from campaigns.console.api.replying import worked
-from campaigns.console.api.upload_planning import create_from_upload
-from campaigns.console.context import caller_of, console_of
-from campaigns.console.forms import next_part, part_text
-from campaigns.console.problems import Refused
-from campaigns.console.uploads import digest_of, discard, store_upload
-from campaigns.progress import ProgressCallback
-from engine.errors import UsageError
+from drumbeat.campaigns.console.api.create_request import CreateRequest, blamed_on_keys
+from drumbeat.campaigns.console.api.replying import worked
+from drumbeat.campaigns.console.api.upload_planning import create_from_upload
+from drumbeat.campaigns.console.context import caller_of, console_of
+from drumbeat.campaigns.console.forms import next_part, part_text
+from drumbeat.campaigns.console.problems import Refused
+from drumbeat.campaigns.console.uploads import digest_of, discard, store_upload
+from drumbeat.campaigns.progress import ProgressCallback
+from drumbeat.engine.errors import UsageError
 
 
 async def create(request: web.Request) -> web.Response:

@@ -11,10 +11,10 @@ import orjson
 from aiohttp import web
 from pydantic import BaseModel, TypeAdapter
 
-from campaigns.console.api.operations import OPERATIONS, PREFIX, Operation
-from campaigns.console.api.replying import KEY_CHARACTERS_MAX, KEY_HEADER
-from campaigns.console.api.steering_shapes import Job
-from campaigns.console.problems import CODES, CONTENT_TYPE
+from drumbeat.campaigns.console.api.operations import OPERATIONS, PREFIX, Operation
+from drumbeat.campaigns.console.api.replying import KEY_CHARACTERS_MAX, KEY_HEADER
+from drumbeat.campaigns.console.api.steering_shapes import Job
+from drumbeat.campaigns.console.problems import CODES, CONTENT_TYPE
 
 Schema = dict[str, Any]
 PATH = f"{PREFIX}/openapi.json"

@@ -10,16 +10,16 @@ from typing import BinaryIO
 
 from aiohttp import web
 
-from campaigns.actor import note_audit
-from campaigns.campaign import Campaign
-from campaigns.console.api.campaigns import named_campaign
-from campaigns.console.api.replying import query_of
-from campaigns.console.api.steering_shapes import ExportQuery, Matching
-from campaigns.console.attachments import attachment
-from campaigns.console.context import caller_of, console_of
-from campaigns.results.export import export_columns, export_values
-from campaigns.results.export_files import ExportForm, ExportWriter, writer_of
-from campaigns.stored_recipients import require_kept
+from drumbeat.campaigns.actor import note_audit
+from drumbeat.campaigns.campaign import Campaign
+from drumbeat.campaigns.console.api.campaigns import named_campaign
+from drumbeat.campaigns.console.api.replying import query_of
+from drumbeat.campaigns.console.api.steering_shapes import ExportQuery, Matching
+from drumbeat.campaigns.console.attachments import attachment
+from drumbeat.campaigns.console.context import caller_of, console_of
+from drumbeat.campaigns.results.export import export_columns, export_values
+from drumbeat.campaigns.results.export_files import ExportForm, ExportWriter, writer_of
+from drumbeat.campaigns.stored_recipients import require_kept
 
 MEDIA_TYPES = {
     ExportForm.CSV: "text/csv; charset=utf-8",

@@ -5,10 +5,10 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from campaigns.audience.check.bad_rows import KEPT_MAX
-from campaigns.audience.open.reader import COLUMNS_MAX
-from campaigns.console.api.create_request import CreateRequest
-from campaigns.console.list_check import FoundList
+from drumbeat.campaigns.audience.check.bad_rows import KEPT_MAX
+from drumbeat.campaigns.audience.open.reader import COLUMNS_MAX
+from drumbeat.campaigns.console.api.create_request import CreateRequest
+from drumbeat.campaigns.console.list_check import FoundList
 
 
 class _Request(BaseModel):

@@ -8,22 +8,22 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.audience.check.glimpse import glimpse
-from campaigns.audience.check.row_check import RowRules
-from campaigns.audience.open.opening import sheets_of
-from campaigns.console.api.create_request import CreateRequest, blamed_on_keys
-from campaigns.console.api.list_shapes import CorrectionsRequest, ListCheckRequest
-from campaigns.console.api.replying import body_of, reply, worked
-from campaigns.console.api.upload_planning import create_from_upload
-from campaigns.console.choices import add_corrections, read_corrections
-from campaigns.console.context import caller_of, console_of
-from campaigns.console.forms import next_part, upload_of
-from campaigns.console.list_check import forget_found
-from campaigns.console.problems import Refused
-from campaigns.console.uploads import discard, store_upload
-from campaigns.options.sources import ReadOptions
-from campaigns.progress import ProgressCallback
-from engine.errors import ConfigurationError, DrumbeatError, UsageError
+from drumbeat.campaigns.audience.check.glimpse import glimpse
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.open.opening import sheets_of
+from drumbeat.campaigns.console.api.create_request import CreateRequest, blamed_on_keys
+from drumbeat.campaigns.console.api.list_shapes import CorrectionsRequest, ListCheckRequest
+from drumbeat.campaigns.console.api.replying import body_of, reply, worked
+from drumbeat.campaigns.console.api.upload_planning import create_from_upload
+from drumbeat.campaigns.console.choices import add_corrections, read_corrections
+from drumbeat.campaigns.console.context import caller_of, console_of
+from drumbeat.campaigns.console.forms import next_part, upload_of
+from drumbeat.campaigns.console.list_check import forget_found
+from drumbeat.campaigns.console.problems import Refused
+from drumbeat.campaigns.console.uploads import discard, store_upload
+from drumbeat.campaigns.options.sources import ReadOptions
+from drumbeat.campaigns.progress import ProgressCallback
+from drumbeat.engine.errors import ConfigurationError, DrumbeatError, UsageError
 
 CHECK_WAIT_S = 10.0  # then the reply says how far the check is; the same request waits on
 

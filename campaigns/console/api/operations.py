@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from campaigns.console.api import (
+from drumbeat.campaigns.console.api import (
     account,
     account_shapes,
     campaigns,
@@ -21,10 +21,10 @@ from campaigns.console.api import (
     steering,
     steering_shapes,
 )
-from campaigns.console.api.create_request import CreateRequest
-from campaigns.console.api.shapes import NoQuery
-from campaigns.console.context import Handler, Route
-from campaigns.console.request_limits import (
+from drumbeat.campaigns.console.api.create_request import CreateRequest
+from drumbeat.campaigns.console.api.shapes import NoQuery
+from drumbeat.campaigns.console.context import Handler, Route
+from drumbeat.campaigns.console.request_limits import (
     EXPORTS,
     LIST_CHECKS,
     SERVICE_CALLS,
@@ -33,13 +33,13 @@ from campaigns.console.request_limits import (
     WHOLE_READINGS,
     Allowance,
 )
-from campaigns.console.roles import Role
-from campaigns.life.forget import ForgetReceipt
-from campaigns.results.audit_pages import AuditPage
-from campaigns.results.campaign_pages import CampaignPage
-from campaigns.results.phone_history import PhoneHistory
-from campaigns.results.recipient_pages import RecipientPage
-from campaigns.results.replies import ReplyPage
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.life.forget import ForgetReceipt
+from drumbeat.campaigns.results.audit_pages import AuditPage
+from drumbeat.campaigns.results.campaign_pages import CampaignPage
+from drumbeat.campaigns.results.phone_history import PhoneHistory
+from drumbeat.campaigns.results.recipient_pages import RecipientPage
+from drumbeat.campaigns.results.replies import ReplyPage
 
 PREFIX = "/api/v1"
 LOOK, SEND, MANAGE = Role.LOOK, Role.SEND, Role.MANAGE

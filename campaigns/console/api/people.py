@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from campaigns.console.api.replying import body_of, reply
-from campaigns.console.api.shapes import TokenRequest, UserRequest
-from campaigns.console.context import caller_of, console_of
-from campaigns.console.people import (
+from drumbeat.campaigns.console.api.replying import body_of, reply
+from drumbeat.campaigns.console.api.shapes import TokenRequest, UserRequest
+from drumbeat.campaigns.console.context import caller_of, console_of
+from drumbeat.campaigns.console.people import (
     add_token,
     end_sessions_of,
     list_tokens,

@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from campaigns.console.context import Console
-from campaigns.options.spec import CampaignSpec
-from campaigns.planning.created import CreatedCampaign
-from campaigns.preview.draft_plan import plan_of_draft
-from campaigns.preview.plan import CampaignPlan, plan_of
-from campaigns.prices import PriceTable, read_prices
-from engine.errors import ConfigurationError
+from drumbeat.campaigns.console.context import Console
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.created import CreatedCampaign
+from drumbeat.campaigns.preview.draft_plan import plan_of_draft
+from drumbeat.campaigns.preview.plan import CampaignPlan, plan_of
+from drumbeat.campaigns.prices import PriceTable, read_prices
+from drumbeat.engine.errors import ConfigurationError
 
 NO_TABLE = "there is no table of prices: an operator names one with DRUMBEAT_PRICES"
 

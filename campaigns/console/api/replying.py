@@ -10,11 +10,11 @@ import orjson
 from aiohttp import web
 from pydantic import BaseModel
 
-from campaigns.console.context import caller_of, console_of, own_path
-from campaigns.console.jobs import Job, Work
-from campaigns.console.problems import Refused
-from campaigns.console.repeats import Repeats
-from campaigns.progress import ProgressCallback
+from drumbeat.campaigns.console.context import caller_of, console_of, own_path
+from drumbeat.campaigns.console.jobs import Job, Work
+from drumbeat.campaigns.console.problems import Refused
+from drumbeat.campaigns.console.repeats import Repeats
+from drumbeat.campaigns.progress import ProgressCallback
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -8,10 +8,10 @@ from typing import Any
 from aiohttp import web
 from typing_extensions import TypedDict
 
-from campaigns.console.api.campaigns import named_campaign
-from campaigns.console.api.replying import reply
-from campaigns.console.api.shapes import Counts
-from campaigns.console.result_readings import READINGS
+from drumbeat.campaigns.console.api.campaigns import named_campaign
+from drumbeat.campaigns.console.api.replying import reply
+from drumbeat.campaigns.console.api.shapes import Counts
+from drumbeat.campaigns.console.result_readings import READINGS
 
 
 class CountedSpending(TypedDict):

@@ -9,16 +9,16 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from campaigns.account.numbers import BusinessNumber
-from campaigns.account.templates import StoredTemplate
-from campaigns.console.people import Token, User
-from campaigns.console.roles import Role
-from campaigns.results.number_progress import NumberProgress
-from campaigns.results.report import Audit, ReasonCount
-from engine.core.forecast import NumberShare
-from engine.core.pace.token_bucket import LIMIT_PER_S_MAX, LIMIT_PER_S_MIN
-from engine.core.rendering import RenderedMessage
-from engine.core.states import CampaignState, ReasonCode, RecipientState
+from drumbeat.campaigns.account.numbers import BusinessNumber
+from drumbeat.campaigns.account.templates import StoredTemplate
+from drumbeat.campaigns.console.people import Token, User
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.results.number_progress import NumberProgress
+from drumbeat.campaigns.results.report import Audit, ReasonCount
+from drumbeat.engine.core.forecast import NumberShare
+from drumbeat.engine.core.pace.token_bucket import LIMIT_PER_S_MAX, LIMIT_PER_S_MIN
+from drumbeat.engine.core.rendering import RenderedMessage
+from drumbeat.engine.core.states import CampaignState, ReasonCode, RecipientState
 
 PHONES_MAX = 1_000  # of one request; a file is for more
 Limit = Annotated[int, Field(ge=1, le=1_000, description="Rows of the page, at most")]

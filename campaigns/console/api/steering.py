@@ -10,14 +10,14 @@ from typing import Any
 from aiohttp import web
 from pydantic import BaseModel
 
-from campaigns.actor import note_audit
-from campaigns.campaign import Campaign
-from campaigns.changing.delete import DeletedCampaign, delete_campaign
-from campaigns.changing.derived import cloned, edit_campaign, require_remote, retried
-from campaigns.changing.retry import RetryOptions, plan_retry
-from campaigns.console.api.campaigns import named_campaign
-from campaigns.console.api.replying import body_of, job_json, job_key, query_of, reply, worked
-from campaigns.console.api.steering_shapes import (
+from drumbeat.campaigns.actor import note_audit
+from drumbeat.campaigns.campaign import Campaign
+from drumbeat.campaigns.changing.delete import DeletedCampaign, delete_campaign
+from drumbeat.campaigns.changing.derived import cloned, edit_campaign, require_remote, retried
+from drumbeat.campaigns.changing.retry import RetryOptions, plan_retry
+from drumbeat.campaigns.console.api.campaigns import named_campaign
+from drumbeat.campaigns.console.api.replying import body_of, job_json, job_key, query_of, reply, worked
+from drumbeat.campaigns.console.api.steering_shapes import (
     CloneRequest,
     EditRequest,
     RepliesQuery,
@@ -25,20 +25,20 @@ from campaigns.console.api.steering_shapes import (
     SettleRequest,
     SuppressMatching,
 )
-from campaigns.console.context import Console, caller_of, campaign_name, console_of
-from campaigns.life.approval import APPROVED_STATES
-from campaigns.life.settle import Settled, settle_campaign
-from campaigns.options.stored import stored_options
-from campaigns.phones.suppression import SuppressionCounts
-from campaigns.planning.create import create_campaign
-from campaigns.planning.created import CreatedCampaign
-from campaigns.planning.header_uploads import uploads_with
-from campaigns.progress import ProgressCallback, no_progress
-from campaigns.results.matching import suppress_matching
-from campaigns.results.replies import campaign_reply_page, reply_page
-from campaigns.stored_recipients import EVERYBODY
-from engine.core.states import CampaignState
-from engine.errors import NotFound, UsageError
+from drumbeat.campaigns.console.context import Console, caller_of, campaign_name, console_of
+from drumbeat.campaigns.life.approval import APPROVED_STATES
+from drumbeat.campaigns.life.settle import Settled, settle_campaign
+from drumbeat.campaigns.options.stored import stored_options
+from drumbeat.campaigns.phones.suppression import SuppressionCounts
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.planning.created import CreatedCampaign
+from drumbeat.campaigns.planning.header_uploads import uploads_with
+from drumbeat.campaigns.progress import ProgressCallback, no_progress
+from drumbeat.campaigns.results.matching import suppress_matching
+from drumbeat.campaigns.results.replies import campaign_reply_page, reply_page
+from drumbeat.campaigns.stored_recipients import EVERYBODY
+from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.errors import NotFound, UsageError
 
 
 async def retry(request: web.Request) -> web.Response:

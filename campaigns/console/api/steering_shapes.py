@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from campaigns.console.api.shapes import SamePeople, Share
-from campaigns.results.export_files import ExportForm
-from campaigns.stored_recipients import ExportFilter
-from engine.core.states import CampaignState, RecipientState
-from engine.store.in_doubt import InDoubtGroup
+from drumbeat.campaigns.console.api.shapes import SamePeople, Share
+from drumbeat.campaigns.results.export_files import ExportForm
+from drumbeat.campaigns.stored_recipients import ExportFilter
+from drumbeat.engine.core.states import CampaignState, RecipientState
+from drumbeat.engine.store.in_doubt import InDoubtGroup
 
 Code = Annotated[int, Field(ge=0, le=2**31 - 1)]
 VALUES_MAX = 100  # of one filter

@@ -10,23 +10,23 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from campaigns.actor import note_audit
-from campaigns.audience.check.glimpse import glimpse
-from campaigns.audience.check.inspection import inspect_audience
-from campaigns.console.api.create_request import CampaignOptions, spec_of_values
-from campaigns.console.api.pricing import draft_plan
-from campaigns.console.choices import read_corrections
-from campaigns.console.context import Console
-from campaigns.console.header_uploads import chosen_header_file, with_kept_header_file
-from campaigns.console.uploads import Upload
-from campaigns.options.spec import CampaignSpec
-from campaigns.phones.countries import PREFIX_DIGITS
-from campaigns.planning.create import create_campaign
-from campaigns.planning.created import CreatedCampaign
-from campaigns.planning.header_uploads import uploads_with
-from campaigns.planning.row_rules import row_rules
-from campaigns.progress import ProgressCallback, no_progress
-from engine.errors import UsageError
+from drumbeat.campaigns.actor import note_audit
+from drumbeat.campaigns.audience.check.glimpse import glimpse
+from drumbeat.campaigns.audience.check.inspection import inspect_audience
+from drumbeat.campaigns.console.api.create_request import CampaignOptions, spec_of_values
+from drumbeat.campaigns.console.api.pricing import draft_plan
+from drumbeat.campaigns.console.choices import read_corrections
+from drumbeat.campaigns.console.context import Console
+from drumbeat.campaigns.console.header_uploads import chosen_header_file, with_kept_header_file
+from drumbeat.campaigns.console.uploads import Upload
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.phones.countries import PREFIX_DIGITS
+from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.planning.created import CreatedCampaign
+from drumbeat.campaigns.planning.header_uploads import uploads_with
+from drumbeat.campaigns.planning.row_rules import row_rules
+from drumbeat.campaigns.progress import ProgressCallback, no_progress
+from drumbeat.engine.errors import UsageError
 
 REJECTS_SHOWN_MAX = 200
 NO_FILES = "no-files"  # a directory that never exists

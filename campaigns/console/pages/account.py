@@ -8,21 +8,27 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.account.number_state import number_state
-from campaigns.account.numbers import BusinessNumber, list_numbers, resume_number, set_limit, sync_numbers
-from campaigns.console.api.account import plus
-from campaigns.console.api.replying import query_of
-from campaigns.console.api.shapes import AuditQuery, SuppressionsQuery
-from campaigns.console.context import Console, caller_of, console_of
-from campaigns.console.forms import field_of, lines_of
-from campaigns.console.live import SharedReadings
-from campaigns.console.pages.rendering import page, redirect, render, texts_for
-from campaigns.console.problems import Problem, problem_of
-from campaigns.console.roles import Role
-from campaigns.console.streams import stream_events
-from campaigns.phones.suppression import add_suppressions, remove_suppressions, suppression_page
-from campaigns.results.audit_pages import audit_page
-from engine.errors import UsageError
+from drumbeat.campaigns.account.number_state import number_state
+from drumbeat.campaigns.account.numbers import (
+    BusinessNumber,
+    list_numbers,
+    resume_number,
+    set_limit,
+    sync_numbers,
+)
+from drumbeat.campaigns.console.api.account import plus
+from drumbeat.campaigns.console.api.replying import query_of
+from drumbeat.campaigns.console.api.shapes import AuditQuery, SuppressionsQuery
+from drumbeat.campaigns.console.context import Console, caller_of, console_of
+from drumbeat.campaigns.console.forms import field_of, lines_of
+from drumbeat.campaigns.console.live import SharedReadings
+from drumbeat.campaigns.console.pages.rendering import page, redirect, render, texts_for
+from drumbeat.campaigns.console.problems import Problem, problem_of
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.streams import stream_events
+from drumbeat.campaigns.phones.suppression import add_suppressions, remove_suppressions, suppression_page
+from drumbeat.campaigns.results.audit_pages import audit_page
+from drumbeat.engine.errors import UsageError
 
 NUMBERS: web.AppKey[SharedReadings[list[BusinessNumber]]] = web.AppKey("numbers", SharedReadings)
 NOTHING_TYPED = {"phones": "", "region": "", "reason": ""}

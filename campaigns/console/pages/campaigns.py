@@ -6,35 +6,35 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.campaign import Campaign, find_campaign, retries_of
-from campaigns.console.api.campaigns import (
+from drumbeat.campaigns.campaign import Campaign, find_campaign, retries_of
+from drumbeat.campaigns.console.api.campaigns import (
     cancel_named,
     named_campaign,
     pause_named,
     resume_at,
     start_named,
 )
-from campaigns.console.api.replying import query_of
-from campaigns.console.api.shapes import CampaignsQuery
-from campaigns.console.charts import rate_charts, segments
-from campaigns.console.context import Console, caller_of, campaign_name, console_of
-from campaigns.console.language import Texts, texts_of
-from campaigns.console.live import SharedReadings
-from campaigns.console.pages.further import further
-from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
-from campaigns.console.roles import Role, permits
-from campaigns.console.streams import stream_events
-from campaigns.life.approval import start_request
-from campaigns.life.release import would_start
-from campaigns.results.audit_pages import campaign_audits
-from campaigns.results.campaign_pages import (
+from drumbeat.campaigns.console.api.replying import query_of
+from drumbeat.campaigns.console.api.shapes import CampaignsQuery
+from drumbeat.campaigns.console.charts import rate_charts, segments
+from drumbeat.campaigns.console.context import Console, caller_of, campaign_name, console_of
+from drumbeat.campaigns.console.language import Texts, texts_of
+from drumbeat.campaigns.console.live import SharedReadings
+from drumbeat.campaigns.console.pages.further import further
+from drumbeat.campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
+from drumbeat.campaigns.console.roles import Role, permits
+from drumbeat.campaigns.console.streams import stream_events
+from drumbeat.campaigns.life.approval import start_request
+from drumbeat.campaigns.life.release import would_start
+from drumbeat.campaigns.results.audit_pages import campaign_audits
+from drumbeat.campaigns.results.campaign_pages import (
     accepted_messages,
     campaign_page,
     campaigns_that_need_a_person,
 )
-from campaigns.results.funnel import accepted_beyond_people, funnel
-from engine.core.states import CampaignEvent, CampaignState, RecipientState, allows
-from engine.errors import NotFound
+from drumbeat.campaigns.results.funnel import accepted_beyond_people, funnel
+from drumbeat.engine.core.states import CampaignEvent, CampaignState, RecipientState, allows
+from drumbeat.engine.errors import NotFound
 
 VIEWS: web.AppKey[SharedReadings[str]] = web.AppKey("views", SharedReadings)
 LISTS: web.AppKey[SharedReadings[str]] = web.AppKey("lists", SharedReadings)

@@ -8,23 +8,23 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.account.numbers import list_numbers
-from campaigns.campaign import Campaign
-from campaigns.console.api.campaigns import named_campaign
-from campaigns.console.api.steering import clone_named, edit_named, may_be_planned_anew
-from campaigns.console.api.steering_shapes import CloneRequest, EditRequest
-from campaigns.console.context import caller_of, console_of
-from campaigns.console.forms import field_of
-from campaigns.console.local_times import clock_of, local_of, moment_of
-from campaigns.console.pages.rendering import campaign_url, page
-from campaigns.console.pages.work import attempt_long
-from campaigns.life.approval import APPROVED_STATES
-from campaigns.options.spec import ON_UNKNOWN
-from campaigns.options.stored import stored_options
-from campaigns.planning.change_rules import CHANGEABLE
-from campaigns.progress import ProgressCallback
-from engine.core.order import Priority
-from engine.core.states import CampaignState, RecipientState
+from drumbeat.campaigns.account.numbers import list_numbers
+from drumbeat.campaigns.campaign import Campaign
+from drumbeat.campaigns.console.api.campaigns import named_campaign
+from drumbeat.campaigns.console.api.steering import clone_named, edit_named, may_be_planned_anew
+from drumbeat.campaigns.console.api.steering_shapes import CloneRequest, EditRequest
+from drumbeat.campaigns.console.context import caller_of, console_of
+from drumbeat.campaigns.console.forms import field_of
+from drumbeat.campaigns.console.local_times import clock_of, local_of, moment_of
+from drumbeat.campaigns.console.pages.rendering import campaign_url, page
+from drumbeat.campaigns.console.pages.work import attempt_long
+from drumbeat.campaigns.life.approval import APPROVED_STATES
+from drumbeat.campaigns.options.spec import ON_UNKNOWN
+from drumbeat.campaigns.options.stored import stored_options
+from drumbeat.campaigns.planning.change_rules import CHANGEABLE
+from drumbeat.campaigns.progress import ProgressCallback
+from drumbeat.engine.core.order import Priority
+from drumbeat.engine.core.states import CampaignState, RecipientState
 
 NUMBER = "number"
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from campaigns.console.api.account import plus
-from campaigns.console.context import caller_of, console_of
-from campaigns.console.pages.rendering import page, path_of, redirect
-from campaigns.console.problems import Problem, problem_of
-from campaigns.life.forget import forget_person, read_receipt
-from campaigns.results.person import read_spellings
-from campaigns.results.phone_history import phone_history
-from engine.errors import TryLater
+from drumbeat.campaigns.console.api.account import plus
+from drumbeat.campaigns.console.context import caller_of, console_of
+from drumbeat.campaigns.console.pages.rendering import page, path_of, redirect
+from drumbeat.campaigns.console.problems import Problem, problem_of
+from drumbeat.campaigns.life.forget import forget_person, read_receipt
+from drumbeat.campaigns.results.person import read_spellings
+from drumbeat.campaigns.results.phone_history import phone_history
+from drumbeat.engine.errors import TryLater
 
 
 async def ask(request: web.Request) -> web.Response:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from campaigns.console.language import Exactness, PageTexts
-from campaigns.output.spreadsheet import EXPORT_COLUMNS, is_variable_column
-from campaigns.phones.countries import calling_code
-from campaigns.results.export_files import ExportWriter
-from engine.core.error_codes import remedy_of
+from drumbeat.campaigns.console.language import Exactness, PageTexts
+from drumbeat.campaigns.output.spreadsheet import EXPORT_COLUMNS, is_variable_column
+from drumbeat.campaigns.phones.countries import calling_code
+from drumbeat.campaigns.results.export_files import ExportWriter
+from drumbeat.engine.core.error_codes import remedy_of
 
 TIMES = ("sent_at", "delivered_at", "read_at", "failed_at")
 

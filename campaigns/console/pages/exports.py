@@ -6,17 +6,17 @@ from typing import BinaryIO
 
 from aiohttp import web
 
-from campaigns.account.numbers import list_numbers
-from campaigns.console.api.campaigns import named_campaign
-from campaigns.console.api.exporting import kept_columns, send_export
-from campaigns.console.api.replying import query_of
-from campaigns.console.api.steering_shapes import ExportQuery
-from campaigns.console.context import console_of
-from campaigns.console.local_times import time_zones
-from campaigns.console.pages.export_words import ExportWords, WordsWriter
-from campaigns.console.pages.rendering import page, texts_for
-from campaigns.results.export_files import CsvWriter, ExportForm, ExportWriter, XlsxWriter, writer_of
-from engine.core.states import RecipientState
+from drumbeat.campaigns.account.numbers import list_numbers
+from drumbeat.campaigns.console.api.campaigns import named_campaign
+from drumbeat.campaigns.console.api.exporting import kept_columns, send_export
+from drumbeat.campaigns.console.api.replying import query_of
+from drumbeat.campaigns.console.api.steering_shapes import ExportQuery
+from drumbeat.campaigns.console.context import console_of
+from drumbeat.campaigns.console.local_times import time_zones
+from drumbeat.campaigns.console.pages.export_words import ExportWords, WordsWriter
+from drumbeat.campaigns.console.pages.rendering import page, texts_for
+from drumbeat.campaigns.results.export_files import CsvWriter, ExportForm, ExportWriter, XlsxWriter, writer_of
+from drumbeat.engine.core.states import RecipientState
 
 IN_WORDS = (ExportForm.CSV, ExportForm.XLSX)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from campaigns.campaign import Campaign
-from campaigns.changing.delete import is_deletable
-from campaigns.results.status import FINAL_STATES, CampaignStatus
-from engine.core.states import RecipientState
+from drumbeat.campaigns.campaign import Campaign
+from drumbeat.campaigns.changing.delete import is_deletable
+from drumbeat.campaigns.results.status import FINAL_STATES, CampaignStatus
+from drumbeat.engine.core.states import RecipientState
 
 # In the order in which a page offers them; the address of each is /campaigns/NAME/ACTION.
 APPROVE, RETRY, SETTLE, EDIT, CLONE, DELETE = ACTIONS = (

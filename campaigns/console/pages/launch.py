@@ -9,27 +9,27 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.account.numbers import list_numbers
-from campaigns.campaign import Campaign
-from campaigns.console.api.campaigns import named_campaign, resume_at, start_named
-from campaigns.console.api.pricing import stored_plan
-from campaigns.console.api.steering import edit_named
-from campaigns.console.api.steering_shapes import EditRequest
-from campaigns.console.context import Console, caller_of, console_of
-from campaigns.console.forms import field_of
-from campaigns.console.live import SharedReadings
-from campaigns.console.local_times import UTC
-from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
-from campaigns.console.problems import Problem, problem_of
-from campaigns.console.streams import stream_events
-from campaigns.life.approval import StartRequest, start_request
-from campaigns.life.control import is_future
-from campaigns.options.schedule import RECIPIENT
-from campaigns.preview.recipient import Choice, ChosenRecipient, choose_recipient
-from campaigns.preview.test_send import tests_of
-from engine.core.states import CampaignState
-from engine.errors import DrumbeatError
-from engine.store.queries import queries
+from drumbeat.campaigns.account.numbers import list_numbers
+from drumbeat.campaigns.campaign import Campaign
+from drumbeat.campaigns.console.api.campaigns import named_campaign, resume_at, start_named
+from drumbeat.campaigns.console.api.pricing import stored_plan
+from drumbeat.campaigns.console.api.steering import edit_named
+from drumbeat.campaigns.console.api.steering_shapes import EditRequest
+from drumbeat.campaigns.console.context import Console, caller_of, console_of
+from drumbeat.campaigns.console.forms import field_of
+from drumbeat.campaigns.console.live import SharedReadings
+from drumbeat.campaigns.console.local_times import UTC
+from drumbeat.campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
+from drumbeat.campaigns.console.problems import Problem, problem_of
+from drumbeat.campaigns.console.streams import stream_events
+from drumbeat.campaigns.life.approval import StartRequest, start_request
+from drumbeat.campaigns.life.control import is_future
+from drumbeat.campaigns.options.schedule import RECIPIENT
+from drumbeat.campaigns.preview.recipient import Choice, ChosenRecipient, choose_recipient
+from drumbeat.campaigns.preview.test_send import tests_of
+from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.errors import DrumbeatError
+from drumbeat.engine.store.queries import queries
 
 PLANS: web.AppKey[SharedReadings[dict[str, Any]]] = web.AppKey("plans", SharedReadings)
 # A plan reads every recipient: 10 million take ten seconds. Nothing of it changes fast before the start.

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.account.template_like import examples_of
-from campaigns.account.templates import StoredTemplate
-from campaigns.audience.check.columns import has_column
-from campaigns.audience.check.glimpse import Glimpse, guess_language_column, guess_params
-from campaigns.console.api.create_request import HEADER_SOURCES
-from campaigns.planning.template import SENDABLE_STATUS, placeholders_of
-from engine.core.campaign_template import CampaignTemplate
-from engine.core.placeholder import MEDIA, Placeholder
-from engine.core.placeholder_changes import placeholder_differences
-from engine.errors import ConfigurationError
+from drumbeat.campaigns.account.template_like import examples_of
+from drumbeat.campaigns.account.templates import StoredTemplate
+from drumbeat.campaigns.audience.check.columns import has_column
+from drumbeat.campaigns.audience.check.glimpse import Glimpse, guess_language_column, guess_params
+from drumbeat.campaigns.console.api.create_request import HEADER_SOURCES
+from drumbeat.campaigns.planning.template import SENDABLE_STATUS, placeholders_of
+from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.placeholder import MEDIA, Placeholder
+from drumbeat.engine.core.placeholder_changes import placeholder_differences
+from drumbeat.engine.errors import ConfigurationError
 
 # What fills a placeholder; nothing: of optional buttons; unset: a person has to choose.
 COLUMN, TEXT, NOTHING, UNSET = "column", "text", "nothing", ""

@@ -12,12 +12,12 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.audience.check.glimpse import Glimpse, glimpse, guess_phone_column
-from campaigns.console.choices import read_choices
-from campaigns.console.forms import upload_of
-from campaigns.console.pages.rendering import path_of
-from campaigns.console.uploads import Upload
-from campaigns.options.sources import ReadOptions
+from drumbeat.campaigns.audience.check.glimpse import Glimpse, glimpse, guess_phone_column
+from drumbeat.campaigns.console.choices import read_choices
+from drumbeat.campaigns.console.forms import upload_of
+from drumbeat.campaigns.console.pages.rendering import path_of
+from drumbeat.campaigns.console.uploads import Upload
+from drumbeat.campaigns.options.sources import ReadOptions
 
 GLIMPSE_FILE = "glimpse.json"
 

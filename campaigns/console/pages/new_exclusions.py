@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from campaigns.console.choices import read_choices, write_choices
-from campaigns.console.context import console_of
-from campaigns.console.forms import field_of, next_part, upload_of
-from campaigns.console.pages.rendering import page, path_of, redirect
-from campaigns.console.problems import Problem, Refused, problem_of
-from campaigns.console.uploads import Upload, remove_beside, store_beside
-from engine.errors import DrumbeatError
+from drumbeat.campaigns.console.choices import read_choices, write_choices
+from drumbeat.campaigns.console.context import console_of
+from drumbeat.campaigns.console.forms import field_of, next_part, upload_of
+from drumbeat.campaigns.console.pages.rendering import page, path_of, redirect
+from drumbeat.campaigns.console.problems import Problem, Refused, problem_of
+from drumbeat.campaigns.console.uploads import Upload, remove_beside, store_beside
+from drumbeat.engine.errors import DrumbeatError
 
 
 async def show_exclusions(request: web.Request) -> web.Response:

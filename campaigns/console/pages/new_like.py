@@ -6,13 +6,13 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.console.api.create_request import CreateRequest
-from campaigns.console.choices import write_choices
-from campaigns.console.context import console_of
-from campaigns.console.uploads import Upload
-from campaigns.options.audience_options import pairs
-from campaigns.options.stored import stored_options
-from campaigns.options.values import AUDIENCE_KEYS, NOT_CLONED
+from drumbeat.campaigns.console.api.create_request import CreateRequest
+from drumbeat.campaigns.console.choices import write_choices
+from drumbeat.campaigns.console.context import console_of
+from drumbeat.campaigns.console.uploads import Upload
+from drumbeat.campaigns.options.audience_options import pairs
+from drumbeat.campaigns.options.stored import stored_options
+from drumbeat.campaigns.options.values import AUDIENCE_KEYS, NOT_CLONED
 
 _ITS_OWN = {*NOT_CLONED, *AUDIENCE_KEYS, "name"}
 

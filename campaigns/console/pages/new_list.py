@@ -8,19 +8,19 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.audience.check.row_check import row_check
-from campaigns.audience.open.opening import sheets_of
-from campaigns.console.choices import drop_corrections, read_choices, write_choices
-from campaigns.console.context import console_of
-from campaigns.console.forms import next_part, upload_of
-from campaigns.console.list_rules import phone_rules
-from campaigns.console.pages.new_campaign import Step, step_of
-from campaigns.console.pages.new_like import choose_like
-from campaigns.console.pages.rendering import page, path_of, redirect, with_query
-from campaigns.console.problems import Problem, Refused, problem_of
-from campaigns.console.uploads import Upload, store_upload
-from campaigns.results.campaign_pages import campaign_page
-from engine.errors import DrumbeatError
+from drumbeat.campaigns.audience.check.row_check import row_check
+from drumbeat.campaigns.audience.open.opening import sheets_of
+from drumbeat.campaigns.console.choices import drop_corrections, read_choices, write_choices
+from drumbeat.campaigns.console.context import console_of
+from drumbeat.campaigns.console.forms import next_part, upload_of
+from drumbeat.campaigns.console.list_rules import phone_rules
+from drumbeat.campaigns.console.pages.new_campaign import Step, step_of
+from drumbeat.campaigns.console.pages.new_like import choose_like
+from drumbeat.campaigns.console.pages.rendering import page, path_of, redirect, with_query
+from drumbeat.campaigns.console.problems import Problem, Refused, problem_of
+from drumbeat.campaigns.console.uploads import Upload, store_upload
+from drumbeat.campaigns.results.campaign_pages import campaign_page
+from drumbeat.engine.errors import DrumbeatError
 
 SHEETS_FILE = "sheets.json"
 COLUMNS_MAX = 100  # with a text for empty cells; no message takes more

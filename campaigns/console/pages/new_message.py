@@ -9,14 +9,19 @@ from typing import Any
 from aiohttp import web
 from pydantic import ValidationError
 
-from campaigns.account.templates import StoredTemplate, list_templates
-from campaigns.console.api.create_request import HEADER_SOURCES, request_of
-from campaigns.console.api.upload_planning import spec_of
-from campaigns.console.choices import write_choices
-from campaigns.console.context import console_of
-from campaigns.console.forms import next_part, upload_of
-from campaigns.console.header_uploads import FILE, drop_header_file, store_header_file, stored_header_file
-from campaigns.console.pages.message_choices import (
+from drumbeat.campaigns.account.templates import StoredTemplate, list_templates
+from drumbeat.campaigns.console.api.create_request import HEADER_SOURCES, request_of
+from drumbeat.campaigns.console.api.upload_planning import spec_of
+from drumbeat.campaigns.console.choices import write_choices
+from drumbeat.campaigns.console.context import console_of
+from drumbeat.campaigns.console.forms import next_part, upload_of
+from drumbeat.campaigns.console.header_uploads import (
+    FILE,
+    drop_header_file,
+    store_header_file,
+    stored_header_file,
+)
+from drumbeat.campaigns.console.pages.message_choices import (
     OF_A_TEMPLATE,
     Slot,
     chosen_slots,
@@ -27,15 +32,15 @@ from campaigns.console.pages.message_choices import (
     template_of,
     with_guessed_language,
 )
-from campaigns.console.pages.new_campaign import Step, step_of
-from campaigns.console.pages.rendering import page, path_of, redirect, with_query
-from campaigns.console.pages.sending_choices import Wrong, wrong_of
-from campaigns.console.problems import Refused
-from campaigns.options.sources import ReadOptions
-from campaigns.preview.draft_messages import DraftMessage, Sample, draft_messages, read_sample
-from engine.core.campaign_template import CampaignTemplate
-from engine.core.rendering import RenderedMessage, render_message
-from engine.errors import DrumbeatError
+from drumbeat.campaigns.console.pages.new_campaign import Step, step_of
+from drumbeat.campaigns.console.pages.rendering import page, path_of, redirect, with_query
+from drumbeat.campaigns.console.pages.sending_choices import Wrong, wrong_of
+from drumbeat.campaigns.console.problems import Refused
+from drumbeat.campaigns.options.sources import ReadOptions
+from drumbeat.campaigns.preview.draft_messages import DraftMessage, Sample, draft_messages, read_sample
+from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.rendering import RenderedMessage, render_message
+from drumbeat.engine.errors import DrumbeatError
 
 SAMPLE_FILE = "sample.json"
 NOT_CHOSEN_YET: dict[str, Any] = {"name": "not named yet", "number": ["0"]}  # no message depends on them

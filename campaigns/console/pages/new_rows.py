@@ -9,18 +9,18 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.audience.check.bad_rows import KEPT_MAX, BadRow
-from campaigns.audience.check.row_check import RowRules
-from campaigns.console.choices import add_corrections, drop_corrections, read_corrections
-from campaigns.console.context import console_of
-from campaigns.console.forms import upload_of
-from campaigns.console.list_check import FoundList, forget_found
-from campaigns.console.list_rules import checked_columns, list_rules, reading_of, shown_columns
-from campaigns.console.pages.new_campaign import Step, step_of
-from campaigns.console.pages.rendering import page, redirect, render, texts_for, with_query
-from campaigns.console.problems import Problem, Refused, problem_of
-from campaigns.console.streams import stream_events
-from engine.errors import NotFound, UsageError
+from drumbeat.campaigns.audience.check.bad_rows import KEPT_MAX, BadRow
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.console.choices import add_corrections, drop_corrections, read_corrections
+from drumbeat.campaigns.console.context import console_of
+from drumbeat.campaigns.console.forms import upload_of
+from drumbeat.campaigns.console.list_check import FoundList, forget_found
+from drumbeat.campaigns.console.list_rules import checked_columns, list_rules, reading_of, shown_columns
+from drumbeat.campaigns.console.pages.new_campaign import Step, step_of
+from drumbeat.campaigns.console.pages.rendering import page, redirect, render, texts_for, with_query
+from drumbeat.campaigns.console.problems import Problem, Refused, problem_of
+from drumbeat.campaigns.console.streams import stream_events
+from drumbeat.engine.errors import NotFound, UsageError
 
 PAGE_ROWS = 25
 WAIT_S = 1.5  # a list of some thousand rows is checked by then, and nobody sees that it takes time

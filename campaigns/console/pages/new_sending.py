@@ -11,26 +11,33 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from campaigns.account.numbers import list_numbers
-from campaigns.console.api.create_request import request_of
-from campaigns.console.api.upload_planning import create_from_upload, spec_of
-from campaigns.console.choices import CHOICES_FILE, read_choices, write_choices
-from campaigns.console.context import Console, caller_of, console_of
-from campaigns.console.forms import upload_of
-from campaigns.console.jobs import creation_key
-from campaigns.console.local_times import time_zones
-from campaigns.console.pages.rendering import campaign_url, page, path_of, redirect, render, texts_for
-from campaigns.console.pages.sending_choices import (
+from drumbeat.campaigns.account.numbers import list_numbers
+from drumbeat.campaigns.console.api.create_request import request_of
+from drumbeat.campaigns.console.api.upload_planning import create_from_upload, spec_of
+from drumbeat.campaigns.console.choices import CHOICES_FILE, read_choices, write_choices
+from drumbeat.campaigns.console.context import Console, caller_of, console_of
+from drumbeat.campaigns.console.forms import upload_of
+from drumbeat.campaigns.console.jobs import creation_key
+from drumbeat.campaigns.console.local_times import time_zones
+from drumbeat.campaigns.console.pages.rendering import (
+    campaign_url,
+    page,
+    path_of,
+    redirect,
+    render,
+    texts_for,
+)
+from drumbeat.campaigns.console.pages.sending_choices import (
     DAYS,
     SendingFields,
     Wrong,
     sending_part,
     wrong_of,
 )
-from campaigns.console.problems import Problem
-from campaigns.console.streams import stream_events
-from campaigns.console.uploads import Upload, discard
-from campaigns.progress import ProgressCallback
+from drumbeat.campaigns.console.problems import Problem
+from drumbeat.campaigns.console.streams import stream_events
+from drumbeat.campaigns.console.uploads import Upload, discard
+from drumbeat.campaigns.progress import ProgressCallback
 
 CHECK_FILE = "plan.json"
 WAIT_S = 1.5  # a list of some thousand rows is checked by then, and nobody sees that it takes time

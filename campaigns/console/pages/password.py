@@ -6,12 +6,12 @@ import time
 
 from aiohttp import web
 
-from campaigns.console.access import Caller, Via
-from campaigns.console.context import caller_of, console_of
-from campaigns.console.pages.rendering import page, redirect
-from campaigns.console.people import change_password
-from campaigns.console.problems import MESSAGES, Problem, Refused, problem_of
-from engine.errors import NotFound, UsageError
+from drumbeat.campaigns.console.access import Caller, Via
+from drumbeat.campaigns.console.context import caller_of, console_of
+from drumbeat.campaigns.console.pages.rendering import page, redirect
+from drumbeat.campaigns.console.people import change_password
+from drumbeat.campaigns.console.problems import MESSAGES, Problem, Refused, problem_of
+from drumbeat.engine.errors import NotFound, UsageError
 
 DONE = "/password?changed=yes"
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.console.context import caller_of, console_of
-from campaigns.console.forms import field_of
-from campaigns.console.pages.rendering import page, path_of, redirect
-from campaigns.console.people import (
+from drumbeat.campaigns.console.context import caller_of, console_of
+from drumbeat.campaigns.console.forms import field_of
+from drumbeat.campaigns.console.pages.rendering import page, path_of, redirect
+from drumbeat.campaigns.console.people import (
     add_token,
     end_sessions_of,
     list_tokens,
@@ -19,9 +19,9 @@ from campaigns.console.people import (
     store_user,
     user_named,
 )
-from campaigns.console.problems import Problem, problem_of
-from campaigns.console.roles import Role
-from engine.errors import NotFound, UsageError
+from drumbeat.campaigns.console.problems import Problem, problem_of
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.engine.errors import NotFound, UsageError
 
 USERS, TOKENS = "/users", "/tokens"
 

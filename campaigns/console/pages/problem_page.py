@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from campaigns.console.access import SAFE_METHODS
-from campaigns.console.pages.rendering import page, redirect, with_query
-from campaigns.console.problems import MESSAGES, Problem
+from drumbeat.campaigns.console.access import SAFE_METHODS
+from drumbeat.campaigns.console.pages.rendering import page, redirect, with_query
+from drumbeat.campaigns.console.problems import MESSAGES, Problem
 
 SIGN_IN = "/sign-in"
 # The first part of an address, and the title of the page that it leads to.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from campaigns.campaign import Campaign
-from campaigns.console.api.campaigns import named_campaign
-from campaigns.console.context import caller_of
-from campaigns.console.pages.rendering import campaign_url, page, render, texts_for
-from campaigns.console.result_readings import REASONS
-from campaigns.console.roles import Role
-from campaigns.console.streams import stream_events
-from engine.core.error_codes import remedy_of
+from drumbeat.campaigns.campaign import Campaign
+from drumbeat.campaigns.console.api.campaigns import named_campaign
+from drumbeat.campaigns.console.context import caller_of
+from drumbeat.campaigns.console.pages.rendering import campaign_url, page, render, texts_for
+from drumbeat.campaigns.console.result_readings import REASONS
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.streams import stream_events
+from drumbeat.engine.core.error_codes import remedy_of
 
 
 async def show_reasons(request: web.Request) -> web.Response:

@@ -6,23 +6,23 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from campaigns.campaign import Campaign
-from campaigns.console.api.account import plus
-from campaigns.console.api.campaigns import named_campaign
-from campaigns.console.api.replying import query_of
-from campaigns.console.api.shapes import RecipientQuery, RecipientsQuery
-from campaigns.console.context import caller_of, console_of
-from campaigns.console.forms import field_of, lines_of
-from campaigns.console.pages.rendering import campaign_url, page, path_of, redirect
-from campaigns.console.problems import Problem, problem_of
-from campaigns.phones.normaliser import read_phone
-from campaigns.planning.header_uploads import uploads_with
-from campaigns.preview.recipient import Choice, choose_recipient
-from campaigns.preview.test_send import ReleasedTests, release_tests
-from campaigns.results.phone_history import PhoneHistory, phone_history
-from campaigns.results.recipient_pages import recipient_page
-from engine.core.states import RecipientState
-from engine.errors import DrumbeatError, UsageError
+from drumbeat.campaigns.campaign import Campaign
+from drumbeat.campaigns.console.api.account import plus
+from drumbeat.campaigns.console.api.campaigns import named_campaign
+from drumbeat.campaigns.console.api.replying import query_of
+from drumbeat.campaigns.console.api.shapes import RecipientQuery, RecipientsQuery
+from drumbeat.campaigns.console.context import caller_of, console_of
+from drumbeat.campaigns.console.forms import field_of, lines_of
+from drumbeat.campaigns.console.pages.rendering import campaign_url, page, path_of, redirect
+from drumbeat.campaigns.console.problems import Problem, problem_of
+from drumbeat.campaigns.phones.normaliser import read_phone
+from drumbeat.campaigns.planning.header_uploads import uploads_with
+from drumbeat.campaigns.preview.recipient import Choice, choose_recipient
+from drumbeat.campaigns.preview.test_send import ReleasedTests, release_tests
+from drumbeat.campaigns.results.phone_history import PhoneHistory, phone_history
+from drumbeat.campaigns.results.recipient_pages import recipient_page
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.errors import DrumbeatError, UsageError
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,20 +9,20 @@ from urllib.parse import quote, urlencode
 from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from campaigns.console.context import console_of, maybe_caller
-from campaigns.console.countries import countries
-from campaigns.console.labels import with_labels
-from campaigns.console.language import COOKIE, LANGUAGES, PageTexts, Texts, choose_language, texts_of
-from campaigns.console.local_times import local_of, time_zones
-from campaigns.console.pages.static import static_url
-from campaigns.console.roles import Role
-from campaigns.duration import duration
+from drumbeat.campaigns.console.context import console_of, maybe_caller
+from drumbeat.campaigns.console.countries import countries
+from drumbeat.campaigns.console.labels import with_labels
+from drumbeat.campaigns.console.language import COOKIE, LANGUAGES, PageTexts, Texts, choose_language, texts_of
+from drumbeat.campaigns.console.local_times import local_of, time_zones
+from drumbeat.campaigns.console.pages.static import static_url
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.duration import duration
 
 
 @cache
 def environment() -> Environment:
     made = Environment(
-        loader=PackageLoader("campaigns.console", "views"),
+        loader=PackageLoader("drumbeat.campaigns.console", "views"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from campaigns.console.api.campaigns import named_campaign
-from campaigns.console.api.replying import query_of
-from campaigns.console.api.steering_shapes import RepliesQuery
-from campaigns.console.context import console_of
-from campaigns.console.pages.rendering import page
-from campaigns.results.replies import campaign_reply_page, reply_page
+from drumbeat.campaigns.console.api.campaigns import named_campaign
+from drumbeat.campaigns.console.api.replying import query_of
+from drumbeat.campaigns.console.api.steering_shapes import RepliesQuery
+from drumbeat.campaigns.console.context import console_of
+from drumbeat.campaigns.console.pages.rendering import page
+from drumbeat.campaigns.results.replies import campaign_reply_page, reply_page
 
 
 async def show_campaign_replies(request: web.Request) -> web.Response:

@@ -7,25 +7,25 @@ from typing import Annotated, Any
 from aiohttp import web
 from pydantic import Field
 
-from campaigns.campaign import Campaign, find_campaign
-from campaigns.console.api.campaigns import named_campaign
-from campaigns.console.api.replying import query_of
-from campaigns.console.api.shapes import NoQuery
-from campaigns.console.attachments import attachment
-from campaigns.console.charts import interval_plots, line_segments, rate_charts, segments
-from campaigns.console.language import Texts, texts_of
-from campaigns.console.live import SharedReadings
-from campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
-from campaigns.console.pages.static import content
-from campaigns.console.result_readings import READINGS, ResultReadings
-from campaigns.console.streams import stream_events
-from campaigns.results.breakdown import By, percentiles_s
-from campaigns.results.funnel import accepted_beyond_people, funnel
-from campaigns.results.results import CampaignResults
-from campaigns.results.variants import COMPARED, winner
-from engine.core.error_codes import meaning_of, remedy_of
-from engine.core.states import RecipientState
-from engine.store.database import Pool
+from drumbeat.campaigns.campaign import Campaign, find_campaign
+from drumbeat.campaigns.console.api.campaigns import named_campaign
+from drumbeat.campaigns.console.api.replying import query_of
+from drumbeat.campaigns.console.api.shapes import NoQuery
+from drumbeat.campaigns.console.attachments import attachment
+from drumbeat.campaigns.console.charts import interval_plots, line_segments, rate_charts, segments
+from drumbeat.campaigns.console.language import Texts, texts_of
+from drumbeat.campaigns.console.live import SharedReadings
+from drumbeat.campaigns.console.pages.rendering import campaign_url, page, redirect, render, texts_for
+from drumbeat.campaigns.console.pages.static import content
+from drumbeat.campaigns.console.result_readings import READINGS, ResultReadings
+from drumbeat.campaigns.console.streams import stream_events
+from drumbeat.campaigns.results.breakdown import By, percentiles_s
+from drumbeat.campaigns.results.funnel import accepted_beyond_people, funnel
+from drumbeat.campaigns.results.results import CampaignResults
+from drumbeat.campaigns.results.variants import COMPARED, winner
+from drumbeat.engine.core.error_codes import meaning_of, remedy_of
+from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.store.database import Pool
 
 VIEWS: web.AppKey[SharedReadings[str]] = web.AppKey("result_views", SharedReadings)
 

@@ -1,8 +1,8 @@
 """The addresses of the pages, and the role that each needs."""
 
-from campaigns.console.api import account as interface_account
-from campaigns.console.context import Route
-from campaigns.console.pages import (
+from drumbeat.campaigns.console.api import account as interface_account
+from drumbeat.campaigns.console.context import Route
+from drumbeat.campaigns.console.pages import (
     account,
     campaigns,
     changing,
@@ -28,8 +28,8 @@ from campaigns.console.pages import (
     templates,
     work,
 )
-from campaigns.console.request_limits import EXPORTS, SERVICE_CALLS, TEST_SENDS, UPLOADS
-from campaigns.console.roles import Role
+from drumbeat.campaigns.console.request_limits import EXPORTS, SERVICE_CALLS, TEST_SENDS, UPLOADS
+from drumbeat.campaigns.console.roles import Role
 
 LOOK, SEND, MANAGE = Role.LOOK, Role.SEND, Role.MANAGE
 

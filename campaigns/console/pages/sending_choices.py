@@ -12,11 +12,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from campaigns.console.labels import OPTION, with_labels
-from campaigns.console.local_times import UTC, local_of, moment_of, time_zones
-from campaigns.console.problems import Problem, fault_of, problem_of
-from campaigns.options.schedule import RECIPIENT
-from engine.errors import DrumbeatError
+from drumbeat.campaigns.console.labels import OPTION, with_labels
+from drumbeat.campaigns.console.local_times import UTC, local_of, moment_of, time_zones
+from drumbeat.campaigns.console.problems import Problem, fault_of, problem_of
+from drumbeat.campaigns.options.schedule import RECIPIENT
+from drumbeat.engine.errors import DrumbeatError
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 # Fields that are options of a create by the same name; an empty one is not given.

@@ -7,13 +7,13 @@ import time
 import structlog
 from aiohttp import web
 
-from campaigns.console.context import console_of, maybe_caller
-from campaigns.console.forms import field_of
-from campaigns.console.language import COOKIE as LANGUAGE_COOKIE
-from campaigns.console.language import LANGUAGES
-from campaigns.console.pages.rendering import page, redirect
-from campaigns.console.people import SESSION_S, end_session, sign_in
-from campaigns.console.problems import MESSAGES, Problem, Refused
+from drumbeat.campaigns.console.context import console_of, maybe_caller
+from drumbeat.campaigns.console.forms import field_of
+from drumbeat.campaigns.console.language import COOKIE as LANGUAGE_COOKIE
+from drumbeat.campaigns.console.language import LANGUAGES
+from drumbeat.campaigns.console.pages.rendering import page, redirect
+from drumbeat.campaigns.console.people import SESSION_S, end_session, sign_in
+from drumbeat.campaigns.console.problems import MESSAGES, Problem, Refused
 
 NAME_LENGTH_MAX = 64  # of a user: a longer one must not fill the memory of the limit
 YEAR_S = 365 * 24 * 3600

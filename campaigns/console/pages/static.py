@@ -18,7 +18,7 @@ TYPES = {
 
 @cache
 def content(name: str) -> bytes:
-    return (files("campaigns.console") / "static" / name).read_bytes()
+    return (files("drumbeat.campaigns.console") / "static" / name).read_bytes()
 
 
 @cache

@@ -8,21 +8,26 @@ from typing import Any
 from aiohttp import web
 from pydantic import BaseModel
 
-from campaigns.changing.retry import retry_name
-from campaigns.console.api.campaigns import approve_named, named_campaign
-from campaigns.console.api.replying import query_of
-from campaigns.console.api.steering import delete_named, retry_named, settle_named, suppress_named
-from campaigns.console.api.steering_shapes import Matching, RetryRequest, SettleRequest, SuppressMatching
-from campaigns.console.context import caller_of, console_of
-from campaigns.console.forms import field_of
-from campaigns.console.local_times import clock_of, moment_of
-from campaigns.console.pages.rendering import campaign_url, page, redirect
-from campaigns.console.pages.work import attempt_long
-from campaigns.console.problems import problem_of
-from campaigns.options.stored import stored_values
-from campaigns.progress import ProgressCallback
-from campaigns.results.status import CampaignStatus
-from engine.core.states import RecipientState
+from drumbeat.campaigns.changing.retry import retry_name
+from drumbeat.campaigns.console.api.campaigns import approve_named, named_campaign
+from drumbeat.campaigns.console.api.replying import query_of
+from drumbeat.campaigns.console.api.steering import delete_named, retry_named, settle_named, suppress_named
+from drumbeat.campaigns.console.api.steering_shapes import (
+    Matching,
+    RetryRequest,
+    SettleRequest,
+    SuppressMatching,
+)
+from drumbeat.campaigns.console.context import caller_of, console_of
+from drumbeat.campaigns.console.forms import field_of
+from drumbeat.campaigns.console.local_times import clock_of, moment_of
+from drumbeat.campaigns.console.pages.rendering import campaign_url, page, redirect
+from drumbeat.campaigns.console.pages.work import attempt_long
+from drumbeat.campaigns.console.problems import problem_of
+from drumbeat.campaigns.options.stored import stored_values
+from drumbeat.campaigns.progress import ProgressCallback
+from drumbeat.campaigns.results.status import CampaignStatus
+from drumbeat.engine.core.states import RecipientState
 
 RETRY_FIELDS = ("code", "new_name", "start_at", "expires_at", "clock")
 

@@ -7,19 +7,19 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.audience.check.glimpse import glimpse, guess_phone_column
-from campaigns.console.api.upload_planning import first_rejects
-from campaigns.console.context import caller_of, console_of
-from campaigns.console.forms import field_of, next_part, upload_of
-from campaigns.console.imports import import_upload
-from campaigns.console.jobs import Job
-from campaigns.console.pages.rendering import page, path_of, redirect, render, texts_for
-from campaigns.console.problems import Refused
-from campaigns.console.streams import stream_events
-from campaigns.console.uploads import Upload, store_upload
-from campaigns.phones.suppression import SuppressionCounts
-from campaigns.progress import ProgressCallback
-from engine.errors import NotFound
+from drumbeat.campaigns.audience.check.glimpse import glimpse, guess_phone_column
+from drumbeat.campaigns.console.api.upload_planning import first_rejects
+from drumbeat.campaigns.console.context import caller_of, console_of
+from drumbeat.campaigns.console.forms import field_of, next_part, upload_of
+from drumbeat.campaigns.console.imports import import_upload
+from drumbeat.campaigns.console.jobs import Job
+from drumbeat.campaigns.console.pages.rendering import page, path_of, redirect, render, texts_for
+from drumbeat.campaigns.console.problems import Refused
+from drumbeat.campaigns.console.streams import stream_events
+from drumbeat.campaigns.console.uploads import Upload, store_upload
+from drumbeat.campaigns.phones.suppression import SuppressionCounts
+from drumbeat.campaigns.progress import ProgressCallback
+from drumbeat.engine.errors import NotFound
 
 VIEW = "suppression_import.html.j2"
 NOTHING_TYPED = {"phone_column": "", "region": "", "reason": ""}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from campaigns.account.templates import delete_template, template_uses, templates_named
-from campaigns.console.context import caller_of, console_of
-from campaigns.console.forms import field_of
-from campaigns.console.pages.rendering import page, redirect
-from campaigns.console.problems import Problem, problem_of
-from engine.errors import DrumbeatError
+from drumbeat.campaigns.account.templates import delete_template, template_uses, templates_named
+from drumbeat.campaigns.console.context import caller_of, console_of
+from drumbeat.campaigns.console.forms import field_of
+from drumbeat.campaigns.console.pages.rendering import page, redirect
+from drumbeat.campaigns.console.problems import Problem, problem_of
+from drumbeat.engine.errors import DrumbeatError
 
 
 async def ask(request: web.Request) -> web.Response:

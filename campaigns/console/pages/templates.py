@@ -7,8 +7,8 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.account.code_template import EXPIRES_MAX_MIN, CodeForm
-from campaigns.account.template_form import (
+from drumbeat.campaigns.account.code_template import EXPIRES_MAX_MIN, CodeForm
+from drumbeat.campaigns.account.template_form import (
     BUTTON_KINDS,
     BUTTONS_MAX,
     CATEGORIES,
@@ -16,8 +16,8 @@ from campaigns.account.template_form import (
     FormButton,
     TemplateForm,
 )
-from campaigns.account.template_like import corrected, in_another_language
-from campaigns.account.templates import (
+from drumbeat.campaigns.account.template_like import corrected, in_another_language
+from drumbeat.campaigns.account.templates import (
     STOPPED,
     create_template,
     list_templates,
@@ -25,15 +25,15 @@ from campaigns.account.templates import (
     sync_templates,
     templates_named,
 )
-from campaigns.console.context import Console, caller_of, console_of
-from campaigns.console.language import Texts
-from campaigns.console.live import SharedReadings
-from campaigns.console.pages.rendering import page, path_of, redirect, render, texts_for
-from campaigns.console.problems import Problem, problem_of
-from campaigns.console.roles import Role
-from campaigns.console.streams import stream_events
-from engine.core.rendering import render_message
-from engine.errors import DrumbeatError
+from drumbeat.campaigns.console.context import Console, caller_of, console_of
+from drumbeat.campaigns.console.language import Texts
+from drumbeat.campaigns.console.live import SharedReadings
+from drumbeat.campaigns.console.pages.rendering import page, path_of, redirect, render, texts_for
+from drumbeat.campaigns.console.problems import Problem, problem_of
+from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.streams import stream_events
+from drumbeat.engine.core.rendering import render_message
+from drumbeat.engine.errors import DrumbeatError
 
 IN_REVIEW = "PENDING"
 # An event tells the result of a review. Without a receiver, the service is asked: 30 of its 200 calls an

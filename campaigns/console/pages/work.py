@@ -6,13 +6,13 @@ from typing import Any
 
 from aiohttp import web
 
-from campaigns.console.access import CSRF_FIELD
-from campaigns.console.api.replying import reference_of
-from campaigns.console.context import console_of
-from campaigns.console.jobs import Work
-from campaigns.console.pages.rendering import page, path_of, redirect, render, texts_for
-from campaigns.console.streams import stream_events
-from engine.errors import NotFound
+from drumbeat.campaigns.console.access import CSRF_FIELD
+from drumbeat.campaigns.console.api.replying import reference_of
+from drumbeat.campaigns.console.context import console_of
+from drumbeat.campaigns.console.jobs import Work
+from drumbeat.campaigns.console.pages.rendering import page, path_of, redirect, render, texts_for
+from drumbeat.campaigns.console.streams import stream_events
+from drumbeat.engine.errors import NotFound
 
 WAIT_S = 1.5  # most work is done by then, and nobody sees that it takes time
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from engine.api.caller import Caller
-from engine.api.fields import number_of, object_of, objects_of, text_of
-from engine.errors import UsageError
+from drumbeat.engine.api.caller import Caller
+from drumbeat.engine.api.fields import number_of, object_of, objects_of, text_of
+from drumbeat.engine.errors import UsageError
 
 
 class Granularity(StrEnum):

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import aiohttp
 
-from engine.api.caller import Caller
-from engine.api.fields import number_of, text_of
-from engine.api.service_error import ServiceError
-from engine.core.media_limits import check_file
-from engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.api.caller import Caller
+from drumbeat.engine.api.fields import number_of, text_of
+from drumbeat.engine.api.service_error import ServiceError
+from drumbeat.engine.core.media_limits import check_file
+from drumbeat.engine.errors import ConfigurationError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from engine.api.caller import IN_DOUBT, Caller
-from engine.api.fields import objects_of, text_of
-from engine.api.service_error import ServiceError
-from engine.core.message_types import Message, read_request, send_request
+from drumbeat.engine.api.caller import IN_DOUBT, Caller
+from drumbeat.engine.api.fields import objects_of, text_of
+from drumbeat.engine.api.service_error import ServiceError
+from drumbeat.engine.core.message_types import Message, read_request, send_request
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from engine.api.caller import Caller
-from engine.api.fields import object_of, text_of
-from engine.api.paging import entries, page_entries
-from engine.errors import UsageError
+from drumbeat.engine.api.caller import Caller
+from drumbeat.engine.api.fields import object_of, text_of
+from drumbeat.engine.api.paging import entries, page_entries
+from drumbeat.engine.errors import UsageError
 
 PIN_DIGITS = 6  # the interface, "Limits"
 _FIELDS = "id,display_phone_number,verified_name,quality_rating,messaging_limit_tier,status,throughput"

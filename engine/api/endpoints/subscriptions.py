@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.api.caller import Caller
-from engine.api.fields import object_of, text_of
-from engine.api.paging import page_entries
+from drumbeat.engine.api.caller import Caller
+from drumbeat.engine.api.fields import object_of, text_of
+from drumbeat.engine.api.paging import page_entries
 
 
 @dataclass(frozen=True, slots=True)

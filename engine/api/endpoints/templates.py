@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.api.caller import Caller
-from engine.api.fields import objects_of, text_of
-from engine.api.paging import entries
-from engine.api.service_error import ServiceError
+from drumbeat.engine.api.caller import Caller
+from drumbeat.engine.api.fields import objects_of, text_of
+from drumbeat.engine.api.paging import entries
+from drumbeat.engine.api.service_error import ServiceError
 
 _FIELDS = "id,name,language,status,category,components,parameter_format"
 

@@ -4,7 +4,7 @@ Law: a value that breaks a rule of the interface raises UsageError when its cont
 is sent. Shapes that the interface does not show are open points.
 """
 
-from engine.core.message_types.interactive import (
+from drumbeat.engine.core.message_types.interactive import (
     FlowForm,
     ListMenu,
     ListRow,
@@ -13,10 +13,10 @@ from engine.core.message_types.interactive import (
     ReplyButtons,
     UrlButton,
 )
-from engine.core.message_types.media import Audio, Document, Image, Sticker, Video
-from engine.core.message_types.plain import Contact, Contacts, Location, Reaction, Text
-from engine.core.message_types.request import FREE_FORM_TYPES, Message, read_request, send_request
-from engine.core.message_types.template import (
+from drumbeat.engine.core.message_types.media import Audio, Document, Image, Sticker, Video
+from drumbeat.engine.core.message_types.plain import Contact, Contacts, Location, Reaction, Text
+from drumbeat.engine.core.message_types.request import FREE_FORM_TYPES, Message, read_request, send_request
+from drumbeat.engine.core.message_types.template import (
     CatalogItem,
     CouponCode,
     FlowToken,

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from engine.core.message_types.media import MediaFile
-from engine.core.message_types.rules import given, require_count, require_text, require_unique
-from engine.errors import UsageError
+from drumbeat.engine.core.message_types.media import MediaFile
+from drumbeat.engine.core.message_types.rules import given, require_count, require_text, require_unique
+from drumbeat.engine.errors import UsageError
 
 BUTTONS_MAX, ROWS_MAX = 3, 10  # the interface, "Limits"
 TITLE_CHARACTERS_MAX, ROW_TITLE_CHARACTERS_MAX = 20, 24  # of services of this family

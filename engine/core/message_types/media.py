@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from engine.core.message_types.rules import given
-from engine.errors import UsageError
+from drumbeat.engine.core.message_types.rules import given
+from drumbeat.engine.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from engine.core.message_types.rules import given, require_count, require_text
-from engine.errors import UsageError
+from drumbeat.engine.core.message_types.rules import given, require_count, require_text
+from drumbeat.engine.errors import UsageError
 
 TEXT_CHARACTERS_MAX = 4096  # of services of this family
 CONTACTS_MAX = 257

@@ -3,7 +3,7 @@
 import re
 from typing import Any, Protocol
 
-from engine.errors import UsageError
+from drumbeat.engine.errors import UsageError
 
 MEDIA_TYPES = ("image", "video", "audio", "document", "sticker")
 FREE_FORM_TYPES = ("text", *MEDIA_TYPES, "interactive", "reaction", "location", "contacts")

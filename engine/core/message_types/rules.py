@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from engine.errors import UsageError
+from drumbeat.engine.errors import UsageError
 
 
 def require_text(what: str, text: str, characters_max: int, *, characters_min: int = 1) -> str:

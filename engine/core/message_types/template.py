@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from engine.core.message_types.media import MediaFile
-from engine.core.message_types.plain import Location
-from engine.errors import UsageError
+from drumbeat.engine.core.message_types.media import MediaFile
+from drumbeat.engine.core.message_types.plain import Location
+from drumbeat.engine.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

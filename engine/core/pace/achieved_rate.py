@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.units import SECOND_NS
 
 # Long enough for a number of one message a second, short enough to show a stop soon.
 WINDOW_NS = 5 * SECOND_NS

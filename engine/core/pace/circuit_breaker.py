@@ -6,8 +6,8 @@ constructor.
 
 from collections.abc import Callable
 
-from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Throttled, Transient
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Throttled, Transient
+from drumbeat.engine.core.units import SECOND_NS
 
 # One broken connection is an accident; this many in a row are an outage.
 BREAKS_IN_A_ROW = 5

@@ -7,7 +7,7 @@ loses its validity (`CLAIM_VALID_S`). Times are integers, nanoseconds.
 from collections import deque
 from math import ceil
 
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.units import SECOND_NS
 
 AHEAD_S = 0.25  # of the rate
 AHEAD_S_MIN = 0.05  # of the rate, however slowly messages are written

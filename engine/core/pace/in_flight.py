@@ -9,8 +9,8 @@ replies itself; so it opens only a few connections. Times are integers, nanoseco
 from collections import deque
 from dataclasses import dataclass
 
-from engine.core.pace.loop_load import Busyness
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.pace.loop_load import Busyness
+from drumbeat.engine.core.units import SECOND_NS
 
 # For one number: at most the rate times 4 s, and never more than 4,000. A service slower than that is down.
 LATENCY_S_MAX = 4.0

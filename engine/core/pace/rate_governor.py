@@ -11,8 +11,8 @@ monotonic clock.
 from dataclasses import dataclass
 from math import cbrt
 
-from engine.core.pace.token_bucket import HEADROOM
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.pace.token_bucket import HEADROOM
+from drumbeat.engine.core.units import SECOND_NS
 
 WINDOW_NS = SECOND_NS
 # The window of a slow number is longer, until it spans so many writes: one throttle of two says nothing.

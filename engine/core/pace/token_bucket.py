@@ -10,7 +10,7 @@ rate; it does not burst to catch up. Times are integers, nanoseconds of one mono
 from bisect import bisect_left, insort
 from math import ceil
 
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.units import SECOND_NS
 
 # The service counts arrivals, and the way there moves each by milliseconds. At 0.995 of the limit, `limit`
 # requests span 1.005 s: the guard's second, and 3 ms by which lateness falls each second. Costs 0.5 %.

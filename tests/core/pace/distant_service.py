@@ -12,10 +12,10 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.core.pace.arrival_estimate import ArrivalEstimate
-from engine.core.pace.in_flight import InFlightLimit
-from engine.core.pace.token_bucket import TokenBucket
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.pace.arrival_estimate import ArrivalEstimate
+from drumbeat.engine.core.pace.in_flight import InFlightLimit
+from drumbeat.engine.core.pace.token_bucket import TokenBucket
+from drumbeat.engine.core.units import SECOND_NS
 
 MS = 1_000_000
 LEARN_PERIOD_NS = 100 * MS

@@ -6,8 +6,8 @@ import heapq
 import random
 from collections.abc import Callable
 
-from engine.core.pace.in_flight import InFlightLimit, SendState
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.pace.in_flight import InFlightLimit, SendState
+from drumbeat.engine.core.units import SECOND_NS
 
 TICK_NS = 4_000_000
 BURST = 8.0  # permits that a late tick makes up for

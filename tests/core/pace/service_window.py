@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from engine.core.pace.rate_governor import RateGovernor, Suspension
-from engine.core.pace.token_bucket import TokenBucket
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.pace.rate_governor import RateGovernor, Suspension
+from drumbeat.engine.core.pace.token_bucket import TokenBucket
+from drumbeat.engine.core.units import SECOND_NS
 
 LATENCY_NS = 50_000_000
 JITTER_NS = 3_000_000

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.core.pace.achieved_rate import WINDOW_NS, AchievedRate
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.pace.achieved_rate import WINDOW_NS, AchievedRate
+from drumbeat.engine.core.units import SECOND_NS
 
 TENTH_NS = SECOND_NS // 10
 

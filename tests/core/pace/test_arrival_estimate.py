@@ -7,15 +7,15 @@ from math import log
 
 import pytest
 
-from engine.core.pace import token_bucket
-from engine.core.pace.arrival_estimate import (
+from drumbeat.engine.core.pace import token_bucket
+from drumbeat.engine.core.pace.arrival_estimate import (
     BUDGET_KEPT_S,
     BUDGET_NS_PER_REPLY,
     DELAY_NS_MAX,
     USUAL_SPREAD_NS,
     ArrivalEstimate,
 )
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.units import SECOND_NS
 from tests.core.pace.distant_service import MS, Delay, DistantService
 
 SECONDS = 20

@@ -2,15 +2,24 @@
 
 import pytest
 
-from engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled, Transient, Unknown
-from engine.core.pace.circuit_breaker import (
+from drumbeat.engine.core.outcome import (
+    Accepted,
+    NotSent,
+    Outcome,
+    Rejected,
+    Scope,
+    Throttled,
+    Transient,
+    Unknown,
+)
+from drumbeat.engine.core.pace.circuit_breaker import (
     BREAKS_IN_A_ROW,
     DOWNTIME_S_MAX,
     FAILURES_IN_A_ROW,
     OPEN_S_MIN,
     CircuitBreaker,
 )
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.units import SECOND_NS
 
 UNREACHABLE = NotSent("connection refused", unreachable=True)
 LOST = Unknown("reset")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from engine.core.pace.claim_ahead import SPAN_NS, ClaimAhead
+from drumbeat.engine.core.pace.claim_ahead import SPAN_NS, ClaimAhead
 
 LIMIT_PER_S = 1_000.0
 

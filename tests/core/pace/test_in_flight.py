@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.core.pace.in_flight import (
+from drumbeat.engine.core.pace.in_flight import (
     CAP_S,
     EXTRA_PERIOD_NS,
     IN_FLIGHT_MAX,
@@ -16,8 +16,8 @@ from engine.core.pace.in_flight import (
     InFlightLimit,
     SendState,
 )
-from engine.core.pace.loop_load import Busyness
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.pace.loop_load import Busyness
+from drumbeat.engine.core.units import SECOND_NS
 from tests.core.pace.queueing_service import QueueingService
 
 MS = 1_000_000

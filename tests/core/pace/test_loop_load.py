@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.core.pace.loop_load import FULL_SHARE, LATE_NS, SPAN_NS, Busyness, LoopLoad
+from drumbeat.engine.core.pace.loop_load import FULL_SHARE, LATE_NS, SPAN_NS, Busyness, LoopLoad
 
 
 @pytest.mark.parametrize(

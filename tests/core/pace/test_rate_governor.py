@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.pace.rate_governor import (
+from drumbeat.engine.core.pace.rate_governor import (
     FLOOR_SHARE,
     HOLD_S_MAX,
     QUOTA_SUSPENSION_S,
     RateGovernor,
     Suspension,
 )
-from engine.core.pace.token_bucket import HEADROOM
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.pace.token_bucket import HEADROOM
+from drumbeat.engine.core.units import SECOND_NS
 
 from .service_window import Simulation
 

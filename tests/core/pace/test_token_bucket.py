@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.pace.token_bucket import (
+from drumbeat.engine.core.pace.token_bucket import (
     BURST_NS,
     FIRST_SECOND,
     GUARD_SECOND_NS,
@@ -21,7 +21,7 @@ from engine.core.pace.token_bucket import (
     SLACK_NS,
     TokenBucket,
 )
-from engine.core.units import SECOND_NS
+from drumbeat.engine.core.units import SECOND_NS
 
 START_NS = 7_000_000_000_000_000_003  # a machine up for two centuries: floats would lose nanoseconds
 MS = 1_000_000
