@@ -9,10 +9,10 @@ from difflib import get_close_matches
 import asyncpg
 
 from drumbeat.campaigns.describe_database import describe_database
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import CampaignState, ReasonCode
 from drumbeat.engine.errors import NotFound, TryLater
 from drumbeat.engine.store.database import Connection, Pool
-from drumbeat.engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
     NotFound names the database and similar names. Whoever changes the campaign goes on with its id: a name is
     looked up once, because it may mean another campaign a moment later.
     """
-    row = await database.fetchrow(queries("campaign_control")["find"], name, None)
+    row = await database.fetchrow(statements("campaign_control")["find"], name, None)
     if row is not None:
         return _campaign(row)
-    names = [row["name"] for row in await database.fetch(queries("campaign_control")["names_like"])]
+    names = [row["name"] for row in await database.fetch(statements("campaign_control")["names_like"])]
     near = get_close_matches(name, names, 3)
     raise NotFound(
         f'there is no campaign "{name}"',
@@ -66,7 +66,7 @@ async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
 
 async def retries_of(database: Pool | Connection, campaign: Campaign) -> list[str]:
     """The names of the campaigns that send once more to those whom it did not reach, the first one first."""
-    rows = await database.fetch(queries("campaign_control")["retries"], campaign.campaign_id)
+    rows = await database.fetch(statements("campaign_control")["retries"], campaign.campaign_id)
     return [row["name"] for row in rows]
 
 

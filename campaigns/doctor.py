@@ -16,6 +16,7 @@ import aiohttp
 
 from drumbeat.campaigns.account.tier_warnings import tier_warnings
 from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.api.proxy import proxy_of
 from drumbeat.engine.api.service import service_of
 from drumbeat.engine.core.connection_limit import CONNECTIONS_MAX, WANTED, connections_within
@@ -29,7 +30,6 @@ from drumbeat.engine.process.notification_settings import is_loopback
 from drumbeat.engine.process.settings import PREFIX, SECRETS, Settings
 from drumbeat.engine.store.database import Pool
 from drumbeat.engine.store.notifications import undelivered
-from drumbeat.engine.store.queries import queries
 from drumbeat.engine.system_error import system_error_text
 
 PYTHON_MIN = (3, 11)
@@ -141,7 +141,7 @@ async def check_deliveries(pool: Pool) -> list[Finding]:
 
 async def check_database(pool: Pool) -> list[Finding]:
     """Check version, clock and durability of the migrated database, and what was synced into it."""
-    row = await pool.fetchrow(queries("doctor")["database"])
+    row = await pool.fetchrow(statements("doctor")["database"])
     assert row is not None
     skew_s = abs(row["now"].timestamp() - time.time())
     return [

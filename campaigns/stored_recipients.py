@@ -11,11 +11,11 @@ import asyncpg
 from drumbeat.campaigns.command_text import command_text
 from drumbeat.campaigns.describe_database import describe_database
 from drumbeat.campaigns.phones.countries import country_of
+from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.template_shares import TemplateShare
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.store.database import Connection, Pool
-from drumbeat.engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +54,17 @@ async def export_records(
     states = sorted(wanted.states) or None
     ordinal = -1
     while ranges := await pool.fetch(
-        queries("report")["export_ranges_in_states"], campaign_id, ordinal, states
+        statements("report")["export_ranges_in_states"], campaign_id, ordinal, states
     ):
         for row in ranges:
-            page = await pool.fetch(queries("report")["export_page"], row["range_id"], states)
+            page = await pool.fetch(statements("report")["export_page"], row["range_id"], states)
             yield page if wanted is EVERYBODY else [record for record in page if wanted.admits(record)]
         ordinal = ranges[-1]["ordinal"]
 
 
 async def require_kept(pool: Pool | Connection, campaign_id: int, name: str) -> None:
     """ConfigurationError if the recipients of a planned campaign were pruned."""
-    if not await pool.fetchval(queries("report")["has_ranges"], campaign_id):
+    if not await pool.fetchval(statements("report")["has_ranges"], campaign_id):
         raise ConfigurationError(
             f'the recipients of "{name}" were dropped by `db prune`',
             where=await describe_database(pool),

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from drumbeat.benchmarks.harness.database import check_is_temporary
 from drumbeat.benchmarks.harness.statements import SQL
 from drumbeat.campaigns.planning.range_size import range_size
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.store.database import Connection, connect
 from drumbeat.engine.store.migrate import migrate
-from drumbeat.engine.store.queries import queries
 
 TEMPLATE = {
     "name": "order_shipped",
@@ -60,7 +60,7 @@ async def _seed_guards(connection: Connection, campaign_id: int) -> None:
         await connection.execute(SQL[name], campaign_id)
     for name in _EARLIER:
         await connection.execute(SQL[name])
-    await connection.execute(queries("guards")["index_phones"])
+    await connection.execute(statements("guards")["index_phones"])
 
 
 async def clear_database(url: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from drumbeat.campaigns.actor import note_audit
 from drumbeat.campaigns.describe_database import describe_database
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.pace.token_bucket import check_limit
 from drumbeat.engine.core.quota import QuotaStanding
 from drumbeat.engine.core.tier import SaidTier, Tier, TierDoubt, parse_tier
@@ -84,7 +85,7 @@ async def sync_numbers(
 
 async def list_numbers(pool: Pool) -> list[BusinessNumber]:
     """All stored numbers, ordered by id."""
-    rows = await pool.fetch(queries("numbers")["list"], DEFAULT_LIMIT_PER_S)
+    rows = await pool.fetch(statements("numbers")["list"], DEFAULT_LIMIT_PER_S)
     standings = await read_number_standings(pool)
     return [
         BusinessNumber(
@@ -108,7 +109,7 @@ async def set_limit(pool: Pool, phone_number_id: str, limit_per_s: float | None,
         except ValueError as error:
             raise UsageError(str(error)) from None
     async with pool.acquire() as connection, connection.transaction():
-        found = await connection.fetchval(queries("numbers")["set_limit"], phone_number_id, limit_per_s)
+        found = await connection.fetchval(statements("numbers")["set_limit"], phone_number_id, limit_per_s)
         if found is None:
             raise await _unknown(connection, phone_number_id)
         await note_audit(connection, actor, "number-limit", number=phone_number_id, limit_per_s=limit_per_s)
@@ -119,7 +120,7 @@ async def resume_number(pool: Pool, phone_number_id: str, *, actor: str) -> Resu
 
     Campaigns that were paused because of it stay paused. ConfigurationError if the number is not stored.
     """
-    sql = queries("numbers")
+    sql = statements("numbers")
     async with pool.acquire() as connection, connection.transaction():
         row = await connection.fetchrow(sql["lock"], phone_number_id)
         if row is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from drumbeat.campaigns.actor import note_audit
 from drumbeat.campaigns.describe_database import describe_database
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.campaign_template import stored_parts
 from drumbeat.engine.core.states import CampaignState
 from drumbeat.engine.errors import NotFound, UsageError
@@ -67,7 +68,7 @@ async def sync_templates(
     async with pool.acquire() as connection, connection.transaction():
         await _store(connection, listed)
         keys = [record.name for record in listed], [record.language for record in listed]
-        await connection.execute(queries("templates")["delete_unlisted"], *keys)
+        await connection.execute(statements("templates")["delete_unlisted"], *keys)
         await note_audit(connection, actor, "template-sync")
     return await list_templates(pool)
 
@@ -154,13 +155,13 @@ def _named(campaigns: Sequence[str]) -> str:
 
 async def list_templates(pool: Pool) -> list[StoredTemplate]:
     """All stored templates, ordered by name and language."""
-    rows = await pool.fetch(queries("templates")["list"])
+    rows = await pool.fetch(statements("templates")["list"])
     return [StoredTemplate(**dict(row)) for row in rows]
 
 
 async def templates_named(pool: Pool, name: str) -> list[StoredTemplate]:
     """One template in each of its languages; ConfigurationError if it is not stored."""
-    rows = await pool.fetch(queries("templates")["of_name"], name)
+    rows = await pool.fetch(statements("templates")["of_name"], name)
     if not rows:
         raise NotFound(
             f"there is no template {name}",

@@ -17,13 +17,13 @@ from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.created import CreatedCampaign
 from drumbeat.campaigns.planning.plan import PlanCounts
 from drumbeat.campaigns.progress import ProgressCallback, no_progress
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.message import Media
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.errors import TryLater
 from drumbeat.engine.process.disk_space import Disk
 from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads
 from drumbeat.engine.store.database import Connection, close, connect
-from drumbeat.engine.store.queries import queries
 
 _RETRY_NAME = re.compile(r"(.+)/retry-([0-9]{1,6})")
 
@@ -65,7 +65,7 @@ async def plan_retry(
     connection = await connect(url)
     try:
         campaign = await find_campaign(connection, name)
-        if not await connection.fetchval(queries("plan")["try_lock"], f"retry:{campaign.campaign_id}"):
+        if not await connection.fetchval(statements("plan")["try_lock"], f"retry:{campaign.campaign_id}"):
             raise TryLater(
                 f'another process plans a retry of "{campaign.name}"', remedy="wait until it has ended"
             )
@@ -73,7 +73,7 @@ async def plan_retry(
         new_name = given.name or retry_name(campaign.name)
         if (known := await _known(connection, new_name, campaign.name, given.codes)) is not None:
             return known
-        row = await connection.fetchrow(queries("plan")["frozen_campaign"], campaign.campaign_id)
+        row = await connection.fetchrow(statements("plan")["frozen_campaign"], campaign.campaign_id)
         assert row is not None, "a campaign's row is never deleted once it is planned"
         spec = retry_spec(campaign, row["options"], row["template"], new_name, given)
         if original is not None:
@@ -89,7 +89,7 @@ async def _known(
     connection: Connection, new_name: str, retried: str, codes: Sequence[int]
 ) -> CreatedCampaign | None:
     """The same retry, if it is planned: whoever failed since then does not make it another one."""
-    row = await connection.fetchrow(queries("plan")["planned_retry"], new_name)
+    row = await connection.fetchrow(statements("plan")["planned_retry"], new_name)
     if row is None or {key: row["options"].get(key) for key in (RETRY_OF, RETRY_CODES)} != retry_options(
         retried, codes
     ):

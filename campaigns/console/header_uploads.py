@@ -19,10 +19,10 @@ from drumbeat.campaigns.console.choices import read_choices
 from drumbeat.campaigns.console.problems import Refused
 from drumbeat.campaigns.console.uploads import KEPT_S, Upload, write_part
 from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.media_limits import BYTES_MAX
 from drumbeat.engine.sending.header_file_uploads import sha256_of
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 
 FILE = "file"  # the choice `header`: the uploaded file
 KEPT = "header-files"  # in the data directory; each content has a directory
@@ -77,7 +77,7 @@ async def remove_unneeded(pool: Pool, home: Path) -> None:
     """Remove the files that no campaign needs any more, and no plan that may be under way."""
     directory = home / KEPT
     old = {each.name: each for each in (directory.iterdir() if directory.exists() else ()) if _is_old(each)}
-    needed = {row["sha256"] for row in await pool.fetch(queries("header_files")["needed"], list(old))}
+    needed = {row["sha256"] for row in await pool.fetch(statements("header_files")["needed"], list(old))}
     for name in old.keys() - needed:
         if _is_old(old[name]):  # no plan took it up meanwhile
             await asyncio.to_thread(shutil.rmtree, old[name], ignore_errors=True)

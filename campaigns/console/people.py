@@ -15,9 +15,9 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from drumbeat.campaigns.actor import note_audit
 from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.errors import NotFound, UsageError
 from drumbeat.engine.store.database import Connection, Pool
-from drumbeat.engine.store.queries import queries
 
 SESSION_S = 12 * 3600  # a working day
 IDLE_S = 2 * 3600
@@ -63,12 +63,12 @@ class Session:
 
 
 async def any_user(pool: Pool) -> bool:
-    return bool(await pool.fetchval(queries("console_people")["any_user"]))
+    return bool(await pool.fetchval(statements("console_people")["any_user"]))
 
 
 async def list_users(pool: Pool) -> list[User]:
     """All users, ordered by name."""
-    rows = await pool.fetch(queries("console_people")["users"], SESSION_S, IDLE_S)
+    rows = await pool.fetch(statements("console_people")["users"], SESSION_S, IDLE_S)
     return [User(**{**dict(row), "role": Role(row["role"])}) for row in rows]
 
 
@@ -82,7 +82,7 @@ async def store_user(
     """
     _check_name(name)
     hashed = None if password is None else await _hash(_checked_password(password))
-    sql = queries("console_people")
+    sql = statements("console_people")
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute(sql["lock_managers"])
         await connection.execute(sql["store_user"], name, role.value, hashed)
@@ -97,7 +97,7 @@ async def store_user(
 
 async def remove_user(pool: Pool, name: str, *, actor: str, keeps_manager: bool = False) -> None:
     """Remove a user and end all of the user's sessions. NotFound if there is no such user."""
-    sql = queries("console_people")
+    sql = statements("console_people")
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute(sql["lock_managers"])
         if await connection.fetchval(sql["remove_user"], name) is None:
@@ -108,7 +108,7 @@ async def remove_user(pool: Pool, name: str, *, actor: str, keeps_manager: bool 
 
 
 async def _require_manager(connection: Connection) -> None:
-    if not await connection.fetchval(queries("console_people")["any_manager"]):
+    if not await connection.fetchval(statements("console_people")["any_manager"]):
         raise UsageError(
             "nobody would be left who manages the console",
             remedy=f"give another user the role {Role.MANAGE.value} first",
@@ -129,7 +129,7 @@ async def user_named(pool: Pool, name: str) -> User:
 
 async def find_user(pool: Pool, name: str) -> Role | None:
     """The role of a user; None if there is no such user."""
-    row = await pool.fetchrow(queries("console_people")["user"], name)
+    row = await pool.fetchrow(statements("console_people")["user"], name)
     return None if row is None else Role(row["role"])
 
 
@@ -138,7 +138,7 @@ async def sign_in(pool: Pool, name: str, password: str) -> str | None:
 
     Takes as long for a name that does not exist, so that nobody learns which names do.
     """
-    sql = queries("console_people")
+    sql = statements("console_people")
     row = await pool.fetchrow(sql["user"], name)
     stored = None if row is None else row["password_hash"]
     is_right = await _verify(stored or _OF_NOBODY, password[:PASSWORD_CHARACTERS_MAX])
@@ -158,7 +158,7 @@ async def change_password(pool: Pool, name: str, present: str, new: str, *, sess
     """Whether the present password is right; then the new one counts, and all sessions of the user but this
     one end. UsageError if the new one cannot be used.
     """
-    sql = queries("console_people")
+    sql = statements("console_people")
     checked = _checked_password(new)
     row = await pool.fetchrow(sql["user"], name)
     stored = None if row is None else row["password_hash"]
@@ -175,7 +175,7 @@ async def change_password(pool: Pool, name: str, present: str, new: str, *, sess
 
 async def open_session(pool: Pool, secret: str, *, used: bool) -> Session | None:
     """The session of a cookie; None if it has ended. `used`: by a person, which keeps it open."""
-    sql = queries("console_people")
+    sql = statements("console_people")
     row = await pool.fetchrow(sql["session"], digest(secret), SESSION_S, IDLE_S)
     if row is None:
         return None
@@ -185,20 +185,20 @@ async def open_session(pool: Pool, secret: str, *, used: bool) -> Session | None
 
 
 async def end_session(pool: Pool, secret: str) -> None:
-    name = await pool.fetchval(queries("console_people")["end_session"], digest(secret))
+    name = await pool.fetchval(statements("console_people")["end_session"], digest(secret))
     if name is not None:
         await note_audit(pool, name, "sign-out")
 
 
 async def end_sessions_of(pool: Pool, name: str, *, actor: str) -> None:
     """Sign a user out everywhere."""
-    await pool.execute(queries("console_people")["end_sessions"], name)
+    await pool.execute(statements("console_people")["end_sessions"], name)
     await note_audit(pool, actor, "sign-out", user=name)
 
 
 async def list_tokens(pool: Pool) -> list[Token]:
     """All tokens, ordered by name."""
-    rows = await pool.fetch(queries("console_people")["tokens"])
+    rows = await pool.fetch(statements("console_people")["tokens"])
     return [Token(row["name"], Role(row["role"]), row["created_at"], row["made_by"]) for row in rows]
 
 
@@ -210,7 +210,7 @@ async def add_token(pool: Pool, name: str, role: Role, *, actor: str, person: st
     secret = secrets.token_urlsafe(SECRET_BYTES)
     async with pool.acquire() as connection, connection.transaction():
         arguments = (digest(secret), name, role.value, person or actor)
-        if await connection.fetchval(queries("console_people")["add_token"], *arguments) is None:
+        if await connection.fetchval(statements("console_people")["add_token"], *arguments) is None:
             raise UsageError(f'there is a token "{name}" already', remedy="remove it, or use another name")
         await note_audit(connection, actor, "token-add", token=name, role=role.value)
     return secret
@@ -219,14 +219,14 @@ async def add_token(pool: Pool, name: str, role: Role, *, actor: str, person: st
 async def remove_token(pool: Pool, name: str, *, actor: str) -> None:
     """From now on the token is refused. NotFound if there is no such token."""
     async with pool.acquire() as connection, connection.transaction():
-        if await connection.fetchval(queries("console_people")["remove_token"], name) is None:
+        if await connection.fetchval(statements("console_people")["remove_token"], name) is None:
             raise NotFound(f'there is no token "{name}"', remedy="see `drumbeat console token list`")
         await note_audit(connection, actor, "token-remove", token=name)
 
 
 async def find_token(database: Pool | Connection, secret: str) -> tuple[str, Role, str | None] | None:
     """Name and role of a token, and who made it; None if there is no such token."""
-    row = await database.fetchrow(queries("console_people")["token"], digest(secret))
+    row = await database.fetchrow(statements("console_people")["token"], digest(secret))
     return None if row is None else (row["name"], Role(row["role"]), row["made_by"])
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from drumbeat.campaigns.console.problems import Refused
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.errors import DrumbeatError
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 
 CREATED = 201
 
@@ -28,7 +28,7 @@ class Repeats:
         Refused if another request has the key, or if the first one has no reply yet: it is being worked on,
         or its process was killed, and nobody knows how far it came.
         """
-        sql = queries("console_people")
+        sql = statements("console_people")
         if await self.pool.fetchval(sql["begin_request"], self.requester, self.key, asked) is None:
             return await self._stored(asked)
         try:
@@ -40,7 +40,9 @@ class Repeats:
         return done
 
     async def _stored(self, asked: bytes) -> dict[str, Any]:
-        row = await self.pool.fetchrow(queries("console_people")["known_request"], self.requester, self.key)
+        row = await self.pool.fetchrow(
+            statements("console_people")["known_request"], self.requester, self.key
+        )
         if row is None or (row["request_hash"] == asked and row["status"] is None):
             raise Refused(409, "key_in_use")
         if row["request_hash"] != asked:

@@ -10,10 +10,10 @@ import aiohttp
 
 from drumbeat.campaigns.results.export import COLUMNS, export_rows
 from drumbeat.campaigns.results.report import campaign_report
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.errors import Unreachable
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 
 LEDGER_PAGE = 10_000
 LOOK_PERIOD_S = 0.5
@@ -70,7 +70,7 @@ async def judge(pool: Pool, service_url: str, campaign_id: int) -> Verdict:
 
 async def _pending(pool: Pool, session: aiohttp.ClientSession, service_url: str) -> bool:
     summary = await _get(session, f"{service_url}/_emulator/events/summary")
-    return bool(summary["pending"] or await pool.fetchval(queries("inbox")["has_events"]))
+    return bool(summary["pending"] or await pool.fetchval(statements("inbox")["has_events"]))
 
 
 async def _ledger(session: aiohttp.ClientSession, service_url: str) -> Counter[str]:

@@ -19,11 +19,11 @@ from drumbeat.campaigns.campaign import Campaign, find_campaign, require_planned
 from drumbeat.campaigns.life.control import CampaignChange, Seen, is_future, lock_campaign
 from drumbeat.campaigns.life.release import Released, resume_checked, start_checked
 from drumbeat.campaigns.planning.start_time import require_now
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import CampaignEvent, CampaignState, ReasonCode, allows
 from drumbeat.engine.process.settings import Settings
 from drumbeat.engine.store.campaign_states import set_reason
 from drumbeat.engine.store.database import Connection, Pool
-from drumbeat.engine.store.queries import queries
 
 # Here nothing may change where starts need two people: a pause takes the approval of a change with it.
 APPROVED_STATES = frozenset({CampaignState.SCHEDULED})
@@ -113,7 +113,7 @@ async def _ask(
     connection: Connection, campaign: Campaign, content_hash: str, actor: str, person: str
 ) -> None:
     await connection.execute(
-        queries("console_people")["ask_start"], campaign.campaign_id, content_hash, actor, person
+        statements("console_people")["ask_start"], campaign.campaign_id, content_hash, actor, person
     )
     reason = f"{actor} asked to start it; it waits for approval by another person"
     code = ReasonCode.START_APPROVAL_NEEDED
@@ -122,7 +122,7 @@ async def _ask(
 
 
 async def _approve(connection: Connection, campaign: Campaign, actor: str) -> None:
-    await connection.execute(queries("console_people")["approve_start"], campaign.campaign_id, actor)
+    await connection.execute(statements("console_people")["approve_start"], campaign.campaign_id, actor)
     await set_reason(connection, campaign.campaign_id, CampaignState.DRAFT, "", None)
     await note_audit(connection, actor, "approve-start", campaign.campaign_id)
 
@@ -132,11 +132,11 @@ def _needs_approval(row: asyncpg.Record) -> bool:
 
 
 async def _row(database: Pool | Connection, campaign_id: int) -> asyncpg.Record:
-    row = await database.fetchrow(queries("console_people")["released_before"], campaign_id)
+    row = await database.fetchrow(statements("console_people")["released_before"], campaign_id)
     assert row is not None, "a campaign's row is never deleted once it is planned"
     return row
 
 
 async def _request(database: Pool | Connection, campaign_id: int) -> StartRequest | None:
-    row = await database.fetchrow(queries("console_people")["start_request"], campaign_id)
+    row = await database.fetchrow(statements("console_people")["start_request"], campaign_id)
     return None if row is None else StartRequest(**dict(row))

@@ -12,6 +12,7 @@ from drumbeat.campaigns.command_text import command_text
 from drumbeat.campaigns.life.stopped_numbers import StoppedNumber, require_sending_number, stopped_numbers
 from drumbeat.campaigns.planning.start_time import require_now
 from drumbeat.campaigns.results.status import NOBODY_SENDS, present_reason
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import CampaignEvent, CampaignState, IllegalTransition, ReasonCode, allows
 from drumbeat.engine.errors import ConfigurationError, TryLater, UsageError
 from drumbeat.engine.process.identity import this_process
@@ -58,7 +59,7 @@ class CampaignChange:
 
 async def read_campaign(database: Pool | Connection, found: Campaign) -> Campaign:
     """The campaign as it is now. TryLater if it was deleted or planned anew since it was `found`."""
-    row = await database.fetchrow(queries("campaign_control")["find"], None, found.campaign_id)
+    row = await database.fetchrow(statements("campaign_control")["find"], None, found.campaign_id)
     if row is None:
         raise TryLater(
             f'the campaign "{found.name}" was deleted or planned anew meanwhile',
@@ -69,10 +70,10 @@ async def read_campaign(database: Pool | Connection, found: Campaign) -> Campaig
 
 async def list_campaigns(connection: Connection, *, tests: bool = False) -> list[Campaign]:
     """The newest campaigns first. `tests`: with those of `campaign test-send`."""
-    rows = await connection.fetch(queries("campaign_control")["list"], LISTED_MAX, tests)
+    rows = await connection.fetch(statements("campaign_control")["list"], LISTED_MAX, tests)
     listed = [_campaign(row) for row in rows]
     in_doubt = [campaign.campaign_id for campaign in listed if campaign.reason_code is ReasonCode.IN_DOUBT]
-    found = await connection.fetch(queries("campaign_control")["unknown_counts"], in_doubt)
+    found = await connection.fetch(statements("campaign_control")["unknown_counts"], in_doubt)
     unknown = {row["campaign_id"]: (row["unknown"], row["pruned"]) for row in found}
     owned = await _owned_numbers(connection)
     return [_present(campaign, *unknown.get(campaign.campaign_id, (0, 0)), owned) for campaign in listed]
@@ -80,7 +81,8 @@ async def list_campaigns(connection: Connection, *, tests: bool = False) -> list
 
 async def _owned_numbers(connection: Connection) -> set[str]:
     return {
-        row["phone_number_id"] for row in await connection.fetch(queries("campaign_control")["owned_numbers"])
+        row["phone_number_id"]
+        for row in await connection.fetch(statements("campaign_control")["owned_numbers"])
     }
 
 
@@ -98,7 +100,7 @@ def _present(campaign: Campaign, unknown: int, pruned: int, owned: AbstractSet[s
 
 async def is_future(connection: Connection, campaign: Campaign) -> bool:
     """Whether its start time is in the future, by the database's clock, which also starts it."""
-    return bool(await connection.fetchval(queries("campaign_control")["is_future"], campaign.campaign_id))
+    return bool(await connection.fetchval(statements("campaign_control")["is_future"], campaign.campaign_id))
 
 
 async def no_check(_: Campaign) -> None:
@@ -157,7 +159,7 @@ async def pause(connection: Connection, name: str, *, actor: str = "") -> Campai
 async def pause_all(connection: Connection, *, actor: str = "") -> list[CampaignChange]:
     """The emergency stop: every scheduled or running campaign."""
     moved = []
-    for row in await connection.fetch(queries("campaign_control")["active"]):
+    for row in await connection.fetch(statements("campaign_control")["active"]):
         event, code = CampaignEvent.PAUSE, ReasonCode.PAUSED_BY_HAND
         state = await apply_if_allowed(connection, row["campaign_id"], event, PAUSED_BY_HAND, code)
         if state is not None:
@@ -174,7 +176,7 @@ async def resume_all(
     whose canary waits for a person's decision.
     """
     moved = []
-    for row in await connection.fetch(queries("campaign_control")["paused"]):
+    for row in await connection.fetch(statements("campaign_control")["paused"]):
         name = row["name"]
         if not row["started"]:
             release = command_text("campaign", "resume", name, *(["--now"] if row["is_late"] else []))
@@ -293,7 +295,7 @@ async def _release(
 async def _require_seen(connection: Connection, campaign: Campaign, seen: Seen | None) -> None:
     if seen is None:
         return
-    content_hash = await connection.fetchval(queries("campaigns")["content_hash"], campaign.campaign_id)
+    content_hash = await connection.fetchval(statements("campaigns")["content_hash"], campaign.campaign_id)
     if (campaign.campaign_id, content_hash) != (seen.campaign_id, seen.content_hash):
         raise TryLater(
             f'the campaign "{campaign.name}" was changed meanwhile',

@@ -16,6 +16,7 @@ import asyncpg
 
 from drumbeat.campaigns.command_text import command_text
 from drumbeat.campaigns.results.person import find_recipients
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import CampaignState, RecipientState
 from drumbeat.engine.errors import NotFound, TryLater
 from drumbeat.engine.store.database import Connection, Pool
@@ -84,7 +85,7 @@ async def forget_person(connection: Connection, spellings: Sequence[int], *, act
 
 async def read_receipt(pool: Pool, pseudonym: str) -> ForgetReceipt:
     """The latest receipt with this pseudonym. NotFound if nobody was erased under it."""
-    noted = await pool.fetchval(queries("results_pages")["receipt"], pseudonym)
+    noted = await pool.fetchval(statements("results_pages")["receipt"], pseudonym)
     if noted is None:
         raise NotFound(f"nobody was erased as {pseudonym}")
     given = {**noted, "at": datetime.fromisoformat(noted["at"]), "campaigns": tuple(noted["campaigns"])}
@@ -96,13 +97,13 @@ async def _locked_states(connection: Connection, spellings: Sequence[int]) -> li
     recipients is claimed or recorded meanwhile.
     """
     keys = await find_recipients(connection, spellings)
-    found = await connection.fetch(queries("person")["states"], *keys)
+    found = await connection.fetch(statements("person")["states"], *keys)
     range_ids = sorted(set(keys[0]))
     campaign_ids = sorted({row["campaign_id"] for row in found})
-    await connection.fetch(queries("forget")["lock_campaigns"], campaign_ids)
-    await connection.fetch(queries("forget")["lock_ranges"], range_ids)
+    await connection.fetch(statements("forget")["lock_campaigns"], campaign_ids)
+    await connection.fetch(statements("forget")["lock_ranges"], range_ids)
     await connection.execute(queries("facts")["lock_range_counters"], range_ids)
-    return await connection.fetch(queries("person")["states"], *keys)
+    return await connection.fetch(statements("person")["states"], *keys)
 
 
 async def _skip_unsent(connection: Connection, recipients: Sequence[asyncpg.Record]) -> int:
@@ -111,11 +112,11 @@ async def _skip_unsent(connection: Connection, recipients: Sequence[asyncpg.Reco
     """
     unsent = [row for row in recipients if row["state"] in _WAITING and row["campaign_state"] in _AT_REST]
     keys = [row["range_id"] for row in unsent], [row["seq"] for row in unsent]
-    ranges = await connection.fetch(queries("forget")["lock_ranges"], sorted(set(keys[0])))
+    ranges = await connection.fetch(statements("forget")["lock_ranges"], sorted(set(keys[0])))
     claimed_through = {row["range_id"]: row["claimed_through"] for row in ranges}
     pending = {
         (row["range_id"], row["seq"]): row
-        for row in await connection.fetch(queries("person")["pending_attempts"], *keys)
+        for row in await connection.fetch(statements("person")["pending_attempts"], *keys)
     }
     facts = []
     for row in unsent:
@@ -155,7 +156,7 @@ async def _erase(
     skipped: int,
     actor: str,
 ) -> ForgetReceipt:
-    sql = queries("forget")
+    sql = statements("forget")
     digits = [str(phone) for phone in spellings]
     if await connection.fetchval(sql["has_waiting_events"], digits):
         raise TryLater("events of the person wait to be applied", remedy="try again in a few seconds")
@@ -179,7 +180,8 @@ async def _erase(
         attempts=attempts,
         messages=messages,
         events=events,
-        suppressed=await connection.fetchrow(queries("person")["suppression"], list(spellings)) is not None,
+        suppressed=await connection.fetchrow(statements("person")["suppression"], list(spellings))
+        is not None,
         at=datetime.now(UTC),
     )
     await connection.execute(queries("campaigns")["audit"], actor, "person-forget", None, _noted(receipt))
@@ -187,9 +189,9 @@ async def _erase(
 
 
 async def _erase_outcomes(connection: Connection, keys: tuple[list[int], list[int]], hashes: _Hashes) -> int:
-    rows = await connection.fetch(queries("person")["attempts"], *keys)
+    rows = await connection.fetch(statements("person")["attempts"], *keys)
     await connection.execute(
-        queries("forget")["erase_outcomes"],
+        statements("forget")["erase_outcomes"],
         *([row[name] for row in rows] for name in ("range_id", "seq", "attempt_no")),
         [hashes.text(row["wamid"]) for row in rows],
     )
@@ -199,12 +201,12 @@ async def _erase_outcomes(connection: Connection, keys: tuple[list[int], list[in
 async def _erase_messages(
     connection: Connection, digits: Sequence[str], pseudonym: str, hashes: _Hashes
 ) -> int:
-    rows = await connection.fetch(queries("person")["messages"], digits)
+    rows = await connection.fetch(statements("person")["messages"], digits)
     contexts = [row["body"].get("context") for row in rows]
     quoted = [hashes.text(found.get("id")) if isinstance(found, dict) else None for found in contexts]
     wamids = [row["wamid"] for row in rows]
     renamed = list(map(hashes.text, wamids))
-    await connection.execute(queries("forget")["erase_messages"], wamids, renamed, quoted, pseudonym)
+    await connection.execute(statements("forget")["erase_messages"], wamids, renamed, quoted, pseudonym)
     return len(rows)
 
 

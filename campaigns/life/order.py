@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from drumbeat.campaigns.campaign import find_campaign
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.order import Priority
 from drumbeat.engine.core.states import CampaignState
 from drumbeat.engine.errors import UsageError
@@ -39,7 +40,7 @@ async def set_order(
         if campaign.state in ENDED:
             raise UsageError(f'the campaign "{campaign.name}" has ended: it is {campaign.state}')
         row = await connection.fetchrow(
-            queries("campaign_control")["set_order"],
+            statements("campaign_control")["set_order"],
             campaign.campaign_id,
             None if priority is None else priority.word,
             share_percent,

@@ -11,10 +11,10 @@ from datetime import datetime
 import asyncpg
 
 from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import CampaignState
 from drumbeat.engine.errors import TryLater
 from drumbeat.engine.store.database import Connection, Pool
-from drumbeat.engine.store.queries import queries
 
 # A drop locks the tables, and senders lock them in a different order. So a prune stops waiting and tries
 # again long before Postgres detects a deadlock (1 s) and ends one of the two, perhaps the sender.
@@ -66,14 +66,14 @@ async def prune(pool: Pool, *, older_than_days: int, dry_run: bool) -> Pruning:
     `dry_run` returns the same and drops nothing. TryLater if the tables stay locked.
     """
     async with pool.acquire() as connection:
-        months = await connection.fetch(queries("prune")["months"], older_than_days)
+        months = await connection.fetch(statements("prune")["months"], older_than_days)
         found = [await _prune_month(connection, month, older_than_days, dry_run) for month in months]
-        messages = await connection.fetchval(queries("prune")["count_messages"], older_than_days)
+        messages = await connection.fetchval(statements("prune")["count_messages"], older_than_days)
         if not dry_run:
             for statement in ("delete_messages", "delete_unreadable"):
-                await connection.execute(queries("prune")[statement], older_than_days)
-            await connection.execute(queries("prune")["delete_results_writers"], older_than_days)
-            await connection.execute(queries("prune")["delete_notifications"], older_than_days)
+                await connection.execute(statements("prune")[statement], older_than_days)
+            await connection.execute(statements("prune")["delete_results_writers"], older_than_days)
+            await connection.execute(statements("prune")["delete_notifications"], older_than_days)
     return Pruning(
         tuple(month for month in found if isinstance(month, PrunedMonth)),
         tuple(month for month in found if isinstance(month, KeptMonth)),
@@ -96,7 +96,7 @@ async def _prune_month(
 async def _drop_month(
     connection: Connection, month: asyncpg.Record, older_than_days: int, dry_run: bool
 ) -> PrunedMonth | KeptMonth:
-    sql = queries("prune")
+    sql = statements("prune")
     bounds = month["first_id"], month["end_id"]
     await connection.execute(sql["limit_wait"])
     campaigns = await connection.fetch(sql["lock_campaigns"], *bounds, older_than_days)

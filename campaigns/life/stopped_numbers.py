@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from drumbeat.campaigns.command_text import command_text
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.errors import TryLater
 from drumbeat.engine.store.database import Connection
-from drumbeat.engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ async def stopped_numbers(
     connection: Connection, phone_number_ids: Sequence[str]
 ) -> tuple[StoppedNumber, ...]:
     """Read which of these numbers are stopped."""
-    rows = await connection.fetch(queries("numbers")["stopped"], phone_number_ids)
+    rows = await connection.fetch(statements("numbers")["stopped"], phone_number_ids)
     return tuple(StoppedNumber(**dict(row)) for row in rows)
 
 

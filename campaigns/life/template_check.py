@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Sequence
 
 from drumbeat.campaigns.campaign import Campaign
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.campaign_template import CampaignTemplate, frozen_templates
 from drumbeat.engine.core.template_changes import Definitions, misfit_text, template_changes
 from drumbeat.engine.core.template_status import stopped_templates
@@ -16,7 +17,6 @@ from drumbeat.engine.process.settings import ServiceSettings, Settings
 from drumbeat.engine.sending.listed_templates import read_templates, stored_statuses, stored_templates
 from drumbeat.engine.store.call_budget import SharedCallBudget
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 
 # A run owns its numbers meanwhile, and their leases of 5 s must be renewed in time.
 ASK_S_MAX = 3.0
@@ -42,7 +42,7 @@ class TemplateCheck:
         """ConfigurationError if the service would refuse the campaign's messages; TemplateStopped if it does
         so only while a template is paused, disabled or rejected.
         """
-        stored = await self._pool.fetchval(queries("report")["templates"], campaign.campaign_id)
+        stored = await self._pool.fetchval(statements("report")["templates"], campaign.campaign_id)
         try:
             frozen = [each for each in frozen_templates(stored) if each.message is None]
         except (KeyError, TypeError):

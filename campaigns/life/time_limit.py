@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.errors import TryLater
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ async def time_limit(pool: Pool, until: datetime | None, stop: asyncio.Event) ->
     if until is None:
         yield limit
         return
-    left_s = float(await pool.fetchval(queries("campaign_control")["seconds_until"], until))
+    left_s = float(await pool.fetchval(statements("campaign_control")["seconds_until"], until))
     if left_s <= 0:
         raise TryLater(f"{until.isoformat()} has passed: nothing was sent", remedy="give a later --until")
     timer = asyncio.get_running_loop().call_later(left_s, limit.end, stop)

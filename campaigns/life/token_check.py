@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.errors import AuthenticationError, DrumbeatError
 from drumbeat.engine.process.settings import Settings, secret_path
 from drumbeat.engine.store.database import Connection
-from drumbeat.engine.store.queries import queries
 
 
 async def waits_for_token(connection: Connection, campaign_id: int | None) -> bool:
     """Return whether the campaign, or any if the id is None, waits for a token that the service accepts."""
-    return bool(await connection.fetchval(queries("campaign_control")["waits_for_token"], campaign_id))
+    return bool(await connection.fetchval(statements("campaign_control")["waits_for_token"], campaign_id))
 
 
 async def check_token(settings: Settings) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 from drumbeat.campaigns.campaign import find_campaign, require_planned
 from drumbeat.campaigns.describe_database import describe_database
 from drumbeat.campaigns.options.spec import GIVEN, NOTED
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.store.database import Connection, Pool
-from drumbeat.engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ async def stored_options(connection: Pool | Connection, name: str) -> StoredOpti
 
 async def stored_values(connection: Pool | Connection, campaign_id: int) -> dict[str, Any]:
     """The options as they were given; empty if they are not stored."""
-    frozen = await connection.fetchrow(queries("plan")["frozen_campaign"], campaign_id)
+    frozen = await connection.fetchrow(statements("plan")["frozen_campaign"], campaign_id)
     assert frozen is not None, "a campaign's row is never deleted once it is planned"
     values: dict[str, Any] = frozen["options"].get(NOTED, {}).get(GIVEN, {})
     return values

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.opt_out import CHARACTERS_MAX, normalised
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.database import Connection
@@ -45,7 +46,7 @@ async def add_words(
         if plain not in known:
             new.setdefault(plain, word.strip())
     for word in new.values():
-        await connection.execute(queries("guards")["add_opt_out_word"], word, language, opts_in)
+        await connection.execute(statements("guards")["add_opt_out_word"], word, language, opts_in)
     return len(new)
 
 
@@ -54,7 +55,7 @@ async def remove_words(connection: Connection, words: Sequence[str]) -> int:
     unwanted = {normalised(_checked(word)) for word in words}
     removed = [each.word for each in await list_words(connection) if normalised(each.word) in unwanted]
     for word in removed:
-        await connection.execute(queries("guards")["remove_opt_out_word"], word)
+        await connection.execute(statements("guards")["remove_opt_out_word"], word)
     return len(removed)
 
 

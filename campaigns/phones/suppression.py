@@ -12,6 +12,7 @@ from drumbeat.campaigns.output.spreadsheet import safe_cell
 from drumbeat.campaigns.phones.normaliser import Normaliser
 from drumbeat.campaigns.phones.phone_text import phone_text
 from drumbeat.campaigns.reject import REASONS
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.phone_aliases import canonical_phone, phone_aliases
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.database import Connection, Pool
@@ -90,7 +91,7 @@ async def remove_suppressions(
         aliases = [
             alias for number in numbers for alias in phone_aliases(str(number))
         ]  # also those not valid
-        removed = await connection.fetch(queries("suppression")["remove"], aliases)
+        removed = await connection.fetch(statements("suppression")["remove"], aliases)
         counts = _counts(numbers, [row["phone"] for row in removed])
         await note_suppressions(connection, "unsuppress", "hand", counts, actor)
     return counts
@@ -99,7 +100,7 @@ async def remove_suppressions(
 async def suppression_page(pool: Pool, *, after: int = 0, limit: int = PAGE_MAX) -> SuppressionPage:
     """The entries with the next greater phones, at most PAGE_MAX."""
     limit = max(1, min(limit, PAGE_MAX))
-    rows = await pool.fetch(queries("suppression")["page"], after, limit)
+    rows = await pool.fetch(statements("suppression")["page"], after, limit)
     entries = [Suppression(**dict(row)) for row in rows]
     return SuppressionPage(entries, entries[-1].phone if len(entries) == limit else None)
 
@@ -107,7 +108,7 @@ async def suppression_page(pool: Pool, *, after: int = 0, limit: int = PAGE_MAX)
 async def list_suppressions(database: Connection | Pool) -> AsyncIterator[Suppression]:
     """The whole list ordered by phone, read in pages."""
     after = 0
-    while rows := await database.fetch(queries("suppression")["page"], after, PAGE_ROWS):
+    while rows := await database.fetch(statements("suppression")["page"], after, PAGE_ROWS):
         for row in rows:
             yield Suppression(**dict(row))
         after = rows[-1]["phone"]
@@ -122,7 +123,7 @@ def export_cells(entry: Suppression) -> tuple[object, ...]:
 async def store_suppressions(
     connection: Connection, phones: Sequence[int], reason: str, source: str
 ) -> SuppressionCounts:
-    added = await connection.fetch(queries("suppression")["add"], _with_aliases(phones), reason, source)
+    added = await connection.fetch(statements("suppression")["add"], _with_aliases(phones), reason, source)
     await follow_changed_numbers(connection, _with_aliases(phones))
     return _counts(phones, [row["phone"] for row in added if row["is_new"]])
 

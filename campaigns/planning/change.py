@@ -10,6 +10,7 @@ from drumbeat.campaigns.options.spec import GIVEN, NAME, NOTED, CampaignSpec, Id
 from drumbeat.campaigns.planning.change_rules import Change, Effect, decide_changes, effect_of
 from drumbeat.campaigns.planning.removal import remove_planned
 from drumbeat.campaigns.planning.start_time import StartsAtOnce
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import CampaignState
 from drumbeat.engine.errors import ConfigurationError, TryLater
 from drumbeat.engine.store.database import Connection
@@ -102,7 +103,7 @@ async def require_later_start(connection: Connection, known: KnownCampaign, aske
     if not moved or known.state is not CampaignState.SCHEDULED:
         return
     start_at = asked.schedule.start_at
-    seconds_until = queries("campaign_control")["seconds_until"]
+    seconds_until = statements("campaign_control")["seconds_until"]
     if start_at is None or await connection.fetchval(seconds_until, start_at) <= 0:
         raise StartsAtOnce(known.name, start_at)
 
@@ -114,7 +115,7 @@ async def change_row(connection: Connection, known: KnownCampaign, asked: Asked,
     """
     async with connection.transaction():
         found = await connection.fetchval(
-            queries("plan")["change_campaign"],
+            statements("plan")["change_campaign"],
             known.campaign_id,
             known.content_hash,
             known.state.value,

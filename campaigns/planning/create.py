@@ -31,11 +31,11 @@ from drumbeat.campaigns.planning.planning import Planning, limits_per_s_of
 from drumbeat.campaigns.planning.removal import lock_names, remove_leftovers
 from drumbeat.campaigns.planning.source import open_source
 from drumbeat.campaigns.progress import STATEMENT_TIMEOUT_S, ProgressCallback, no_progress
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import CampaignState
 from drumbeat.engine.process.disk_space import Disk
 from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads
 from drumbeat.engine.store.database import Connection, close, connect
-from drumbeat.engine.store.queries import queries
 
 
 async def create_campaign(
@@ -139,7 +139,7 @@ async def change_options(
 async def _same_audience(connection: Connection, identity: Identity, created: CreatedCampaign) -> list[str]:
     content = identity.options[AUDIENCE_CONTENT]
     rows = await connection.fetch(
-        queries("plan")["same_audience"], AUDIENCE_CONTENT, content, created.campaign_id
+        statements("plan")["same_audience"], AUDIENCE_CONTENT, content, created.campaign_id
     )
     return [row["name"] for row in rows]
 
@@ -148,7 +148,7 @@ async def planned_row(connection: Connection, spec: CampaignSpec, *, dry_run: bo
     """The planned campaign with this name or external id, if any. Removes what an interrupted create left,
     unless it is a dry run.
     """
-    rows = await connection.fetch(queries("plan")["same_identity"], spec.name, spec.external_id)
+    rows = await connection.fetch(statements("plan")["same_identity"], spec.name, spec.external_id)
     planned = []
     for row in rows:
         if row["planned_at"] is not None:

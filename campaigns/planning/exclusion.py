@@ -10,12 +10,12 @@ from drumbeat.campaigns.audience.check.columns import MissingColumn
 from drumbeat.campaigns.audience.check.row_check import RowCheck, RowRules, row_check
 from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
 from drumbeat.campaigns.campaign import find_campaign, require_planned
+from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.stored_recipients import require_kept
 from drumbeat.engine.core.phone_aliases import canonical_phone
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.store.copying import copy_text
 from drumbeat.engine.store.database import Connection
-from drumbeat.engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ async def stage_exclusions(connection: Connection, exclusions: Sequence[Exclusio
     """
     for exclusion in exclusions:
         if exclusion.source is None:
-            await connection.execute(queries("plan")["exclude_campaign"], exclusion.campaign_id)
+            await connection.execute(statements("plan")["exclude_campaign"], exclusion.campaign_id)
         else:
             await copy_text(connection, "excluded", _phones(exclusion.source, rules))
 

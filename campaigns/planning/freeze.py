@@ -19,9 +19,9 @@ from drumbeat.campaigns.planning.range_cut import COLUMNS, RangeCut
 from drumbeat.campaigns.planning.staging import Chunk, Staged
 from drumbeat.campaigns.planning.zoned_cut import ZonedCut
 from drumbeat.campaigns.progress import STATEMENT_TIMEOUT_S, PlanProgress, ProgressCallback
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.store.copying import copy_text
 from drumbeat.engine.store.database import Connection, close, connect
-from drumbeat.engine.store.queries import queries
 
 WRITERS = 2  # one works while the other waits for its commit
 _RANDOM_BITS = 47
@@ -84,7 +84,7 @@ class _Freezing:
             await close(writer)
 
     async def _write_chunk(self, writer: Connection, job: _Job) -> FrozenCounts:
-        if await writer.fetchval(queries("plan")["hold_unplanned"], self.campaign_id) is None:
+        if await writer.fetchval(statements("plan")["hold_unplanned"], self.campaign_id) is None:
             raise RuntimeError(f"campaign {self.campaign_id} was removed while it was planned")
         lines = await self._lines(job.chunk)
         cut = self.cutting.cut(job.range_ids, job.sizes, job.canary, job.new_id, *lines)
@@ -104,7 +104,7 @@ class _Freezing:
         if not range_ids:
             return FrozenCounts(0, 0, 0)
         row = await writer.fetchrow(
-            queries("plan")["freeze_ranges"], self.campaign_id, range_ids, ordinal, zones
+            statements("plan")["freeze_ranges"], self.campaign_id, range_ids, ordinal, zones
         )
         assert row is not None
         return FrozenCounts(**dict(row))
@@ -112,12 +112,12 @@ class _Freezing:
     async def _copy_text(self, chunk: Chunk, cut: RangeCut | ZonedCut) -> AsyncGenerator[bytes, None]:
         for batch in chunk.batches:
             async with self.reading:
-                rows = await self.reader.fetchval(queries("plan")["recipients_of_batch"], batch)
+                rows = await self.reader.fetchval(statements("plan")["recipients_of_batch"], batch)
             yield cut.recipients(rows)
 
     async def _lines(self, chunk: Chunk) -> tuple[list[int], list[int]]:
         """The lines of the chunk that are left out, and the lines of its suppressed rows."""
-        sql = queries("plan")
+        sql = statements("plan")
         bounds = (chunk.above_line, chunk.last_line)
         async with self.reading:
             left_out = await self.reader.fetch(sql["left_out_in_chunk"], *bounds)
@@ -135,7 +135,7 @@ async def freeze(
     progress: ProgressCallback,
 ) -> FrozenCounts:
     """Write all rows that `reader`'s session has staged."""
-    sql = queries("plan")
+    sql = statements("plan")
     await reader.execute(sql["create_partitions"], day)
     first_id = await reader.fetchval(sql["first_range_id"], day)
     freezing = _Freezing(reader, url, campaign_id, staged, cutting, progress)

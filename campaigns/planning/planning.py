@@ -42,6 +42,7 @@ from drumbeat.campaigns.planning.staging import Staged, find_duplicates, stage
 from drumbeat.campaigns.planning.template_set import check_languages, load_templates, with_recipients
 from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.campaigns.progress import ProgressCallback
+from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.template_shares import shares_in
 from drumbeat.engine.core.campaign_template import CampaignTemplate, freeze_templates
 from drumbeat.engine.errors import ConfigurationError, TryLater
@@ -49,7 +50,6 @@ from drumbeat.engine.sending.header_file_uploads import OpenUploads
 from drumbeat.engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.header_files import HeaderFile, add_files
-from drumbeat.engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Planning:
     async def run(self, source: OpenAudience) -> CreatedCampaign:
         require_future_end(self.guards.schedule)
         if self.guards.cap is not None:
-            await self.connection.execute(queries("guards")["index_phones"])
+            await self.connection.execute(statements("guards")["index_phones"])
         database = await describe_database(self.connection)
         limits_per_s = await limits_per_s_of(self.connection, self.spec.phone_number_ids, database)
         templates = await load_templates(self.connection, self.spec, database=database)
@@ -88,7 +88,7 @@ class Planning:
             same_people = await recent_campaigns(self.connection, self.spec)
             heads = await self._heads(has_choice=filling.rules.choice is not None)
             if self.dry_run:
-                suppressed = await self.connection.fetchval(queries("plan")["count_suppressed"])
+                suppressed = await self.connection.fetchval(statements("plan")["count_suppressed"])
                 campaign_id, counts = 0, _counts(staged, suppressed)
             else:
                 files = await self._upload(staged, filling.rules)
@@ -119,8 +119,8 @@ class Planning:
         if not self.dry_run or self.head_digits is None:
             return []
         statement = "staged_by_template_and_head" if has_choice else "staged_by_head"
-        await self.connection.execute(queries("plan")["allow_hashing"])
-        rows = await self.connection.fetch(queries("plan")[statement], self.head_digits)
+        await self.connection.execute(statements("plan")["allow_hashing"])
+        rows = await self.connection.fetch(statements("plan")[statement], self.head_digits)
         return [dict(row) for row in rows]
 
     async def _stage(
@@ -196,12 +196,12 @@ class Planning:
     ) -> tuple[int, PlanCounts]:
         if self.replaces is not None:
             await self.replaces.remove(self.connection, self.identity)
-        row = await self.connection.fetchrow(queries("plan")["insert_campaign"], *columns)
+        row = await self.connection.fetchrow(statements("plan")["insert_campaign"], *columns)
         assert row is not None
         campaign_id: int = row["campaign_id"]
         if files:
             await add_files(self.connection, campaign_id, files)
-        await self.connection.execute(queries("guards")["set_guards"], campaign_id, *self.guards.columns())
+        await self.connection.execute(statements("guards")["set_guards"], campaign_id, *self.guards.columns())
         cutting = cutting_of(self.guards, datetime.now(UTC), ranges)
         frozen = await freeze(
             self.connection, self.url, campaign_id, row["day"], staged, cutting, self.progress
@@ -209,7 +209,7 @@ class Planning:
         counts = _counts(staged, frozen.suppressed, frozen.without_hours)
         if frozen.recipients != counts.recipients:
             raise RuntimeError(f"{counts.recipients} recipients were staged, {frozen.recipients} frozen")
-        await self.connection.execute(queries("guards")["set_zones"], campaign_id, cutting.zones)
+        await self.connection.execute(statements("guards")["set_zones"], campaign_id, cutting.zones)
         await self._insert_canary(campaign_id, counts.recipients, cutting.canary_below)
         await self._finish(campaign_id, counts)
         return campaign_id, counts
@@ -223,7 +223,7 @@ class Planning:
                 if self.spec.retry_of is not None:
                     await link_retry(self.connection, campaign_id, self.spec.retry_of, counts.recipients)
                 await self.connection.execute(
-                    queries("plan")["finish_plan"],
+                    statements("plan")["finish_plan"],
                     campaign_id,
                     counts.audience_rows,
                     counts.rejected,
@@ -238,7 +238,7 @@ class Planning:
         if (canary := self.spec.order.canary) is None:
             return
         await self.connection.execute(
-            queries("plan")["insert_canary"],
+            statements("plan")["insert_canary"],
             campaign_id,
             min(canary.recipients, recipients),
             below,
@@ -285,12 +285,12 @@ def _counts(staged: Staged, suppressed: int, without_hours: int = 0) -> PlanCoun
 
 async def limits_per_s_of(connection: Connection, numbers: list[str], database: str) -> list[float]:
     """The limits of these numbers, in any order; ConfigurationError if one is not stored."""
-    rows = await connection.fetch(queries("plan")["limits_of_numbers"], numbers, DEFAULT_LIMIT_PER_S)
+    rows = await connection.fetch(statements("plan")["limits_of_numbers"], numbers, DEFAULT_LIMIT_PER_S)
     limits_per_s = {row["phone_number_id"]: row["limit_per_s"] for row in rows}
     missing = sorted(set(numbers) - limits_per_s.keys())
     if not missing:
         return list(limits_per_s.values())
-    known = [row["phone_number_id"] for row in await connection.fetch(queries("plan")["all_numbers"])]
+    known = [row["phone_number_id"] for row in await connection.fetch(statements("plan")["all_numbers"])]
     hint = f"; known are {', '.join(known[:10])}" if known else ""
     raise ConfigurationError(
         f"unknown phone number ID {', '.join(missing)}{hint}",

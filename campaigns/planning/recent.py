@@ -6,8 +6,8 @@ from typing import Any
 
 from drumbeat.campaigns.options.sources import CampaignResult
 from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.store.database import Connection
-from drumbeat.engine.store.queries import queries
 
 RECENT_DAYS = 7  # a second message within a week is what recipients notice
 
@@ -37,5 +37,5 @@ async def recent_campaigns(connection: Connection, spec: CampaignSpec) -> tuple[
     if not spec.given:
         return ()
     source = [spec.audience.name] if isinstance(spec.audience, CampaignResult) else []
-    rows = await connection.fetch(queries("plan")["recent_campaigns"], RECENT_DAYS, [spec.name, *source])
+    rows = await connection.fetch(statements("plan")["recent_campaigns"], RECENT_DAYS, [spec.name, *source])
     return tuple(RecentCampaign(**dict(row)) for row in rows)

@@ -9,6 +9,7 @@ from typing import Any
 
 import asyncpg
 
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import CampaignState
 from drumbeat.engine.errors import TryLater
 from drumbeat.engine.store.database import Connection
@@ -19,7 +20,7 @@ async def lock_names(connection: Connection, name: str, external_id: str | None)
     """Take the locks of a create, which the session holds until it ends; TryLater if another one has them."""
     keys = [f"name:{name}"] + ([f"external:{external_id}"] if external_id else [])
     for key in keys:
-        if not await connection.fetchval(queries("plan")["try_lock"], key):
+        if not await connection.fetchval(statements("plan")["try_lock"], key):
             raise TryLater(
                 f'another process is creating the campaign "{name}"', remedy="wait until it has ended"
             )
@@ -27,7 +28,7 @@ async def lock_names(connection: Connection, name: str, external_id: str | None)
 
 async def remove_leftovers(connection: Connection, campaign_id: int) -> None:
     """Remove an unplanned campaign, its row last. TryLater while the interrupted create still writes."""
-    sql = queries("plan")
+    sql = statements("plan")
     while True:
         async with connection.transaction():
             try:
@@ -60,7 +61,7 @@ async def remove_planned(
     TryLater if it was started, or is in none of these `states` any more.
     """
     async with connection.transaction():
-        if await connection.fetchval(queries("plan")["retire"], campaign_id, list(states)) is None:
+        if await connection.fetchval(statements("plan")["retire"], campaign_id, list(states)) is None:
             raise TryLater(
                 f'the campaign "{name}" was started meanwhile', remedy="look at it, and repeat the command"
             )

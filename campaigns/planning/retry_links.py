@@ -2,9 +2,9 @@
 
 import asyncpg
 
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.errors import TryLater
 from drumbeat.engine.store.database import Connection
-from drumbeat.engine.store.queries import queries
 
 
 async def link_retry(connection: Connection, campaign_id: int, retried: str, recipients: int) -> None:
@@ -14,7 +14,7 @@ async def link_retry(connection: Connection, campaign_id: int, retried: str, rec
     TryLater if another retry of the campaign `retried` has one of them: the database allows one at a time.
     """
     try:
-        linked = await connection.fetchval(queries("plan")["link_retry"], campaign_id, retried)
+        linked = await connection.fetchval(statements("plan")["link_retry"], campaign_id, retried)
     except asyncpg.UniqueViolationError as error:
         raise TryLater(
             f'another retry of "{retried}" was planned meanwhile, for some of the same people',

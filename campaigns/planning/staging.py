@@ -17,9 +17,9 @@ from drumbeat.campaigns.phones.phone_text import phone_text
 from drumbeat.campaigns.planning.range_size import RANGE_SIZE
 from drumbeat.campaigns.progress import PlanProgress, ProgressCallback
 from drumbeat.campaigns.reject import Reject
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.store.copying import copy_text
 from drumbeat.engine.store.database import Connection
-from drumbeat.engine.store.queries import queries
 
 # Rows that are frozen in one transaction, which takes a tenth of a second: fifty ranges or more.
 CHUNK_ROWS = 50 * RANGE_SIZE
@@ -111,7 +111,7 @@ async def stage(
 
     `has_choice`: the keys of the batches hold the index of a template.
     """
-    sql = queries("plan")
+    sql = statements("plan")
     await connection.execute(sql["prepare_session"])
     await connection.execute(sql["create_staging"])
     if has_choice:
@@ -157,7 +157,7 @@ async def find_duplicates(
     has_choice: bool = False,
 ) -> None:
     """Find rows that are excluded or repeat an earlier phone, list them, and count them by chunk."""
-    sql = queries("plan")
+    sql = statements("plan")
     if has_exclusions:
         await connection.execute(sql["find_excluded"])
     for statement in ("find_repeated", "find_duplicates", "find_suppressed", "index_lists"):

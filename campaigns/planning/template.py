@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.campaign_template import CampaignTemplate
 from drumbeat.engine.core.message import Media
 from drumbeat.engine.core.placeholder import Placeholder
 from drumbeat.engine.core.placeholder_changes import placeholder_differences
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.store.database import Connection
-from drumbeat.engine.store.queries import queries
 
 SENDABLE_STATUS = "APPROVED"
 NAMES_SHOWN_MAX = 8
@@ -33,7 +33,7 @@ async def load_template(
 
     ConfigurationError names the similar names, the languages or the status that were found instead.
     """
-    rows = await connection.fetch(queries("plan")["templates_of_name"], name)
+    rows = await connection.fetch(statements("plan")["templates_of_name"], name)
     found = next((row for row in rows if row["language"] == language), None)
     if found is None:
         languages = [row["language"] for row in rows]
@@ -49,7 +49,7 @@ async def load_template(
 
 async def other_languages(connection: Connection, template: CampaignTemplate) -> list[CampaignTemplate]:
     """The template in its other languages, as far as they are approved."""
-    rows = await connection.fetch(queries("plan")["templates_of_name"], template.name)
+    rows = await connection.fetch(statements("plan")["templates_of_name"], template.name)
     return [
         replace(template, language=row["language"], definition=row["definition"])
         for row in rows
@@ -67,7 +67,7 @@ async def _unknown(
             where=database,
             remedy=sync,
         )
-    names = [row["name"] for row in await connection.fetch(queries("plan")["template_names"])]
+    names = [row["name"] for row in await connection.fetch(statements("plan")["template_names"])]
     near = get_close_matches(name, names, NAMES_SHOWN_MAX) or names[:NAMES_SHOWN_MAX]
     hint = f"; stored are {', '.join(near)}" if near else "; no template is stored yet"
     return ConfigurationError(f'there is no template "{name}"{hint}', where=database, remedy=sync)

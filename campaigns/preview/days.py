@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.forecast import NumberLimits, NumberShare, shares
 from drumbeat.engine.core.quota import QuotaScope
 from drumbeat.engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 from drumbeat.engine.store.quota import read_number_standings
 
 
 async def number_limits(pool: Pool, phone_number_ids: Sequence[str]) -> list[NumberLimits]:
     """The limits of stored numbers, and how much of their messaging limits they have used."""
-    rows = await pool.fetch(queries("preview")["numbers"], list(phone_number_ids), DEFAULT_LIMIT_PER_S)
+    rows = await pool.fetch(statements("preview")["numbers"], list(phone_number_ids), DEFAULT_LIMIT_PER_S)
     standings = await read_number_standings(pool)
     used = {number: standing.used for number, standing in standings.items()}
     return [NumberLimits(**dict(row), people_used=used.get(row["phone_number_id"], 0)) for row in rows]

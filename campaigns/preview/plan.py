@@ -13,6 +13,7 @@ from drumbeat.campaigns.phones.countries import PREFIX_DIGITS, by_country
 from drumbeat.campaigns.preview.days import days_of, number_limits
 from drumbeat.campaigns.preview.recipient import SCAN_TIMEOUT_S
 from drumbeat.campaigns.prices import Cost, PriceTable, cost_of, sum_of
+from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.stored_recipients import require_kept
 from drumbeat.campaigns.template_shares import TemplateShare, shares_in, shares_json, template_text
 from drumbeat.engine.core.forecast import NumberShare, first_send, last_send, sending_s, shares
@@ -20,7 +21,6 @@ from drumbeat.engine.core.quota import COUNTED_S, GATHER_S, QuotaScope
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.sending.campaign_guards import stored_guards
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ async def plan_of(
     require_planned(campaign)
     campaign_id = campaign.campaign_id
     await require_kept(pool, campaign_id, name)
-    sql = queries("preview")
+    sql = statements("preview")
     row = await pool.fetchrow(sql["campaign"], campaign_id)
     assert row is not None, "a campaign's row is never deleted once it is planned"
     counted = await pool.fetch(
@@ -192,7 +192,7 @@ def timing(
 
 
 async def _left_out(pool: Pool, campaign_id: int, row: Mapping[str, Any]) -> dict[str, int]:
-    skipped = await pool.fetch(queries("preview")["skipped"], campaign_id, timeout=SCAN_TIMEOUT_S)
+    skipped = await pool.fetch(statements("preview")["skipped"], campaign_id, timeout=SCAN_TIMEOUT_S)
     found = {"rejected": row["rejected"], "duplicate": row["duplicates"]}
     return {**found, **{group["reason"]: group["recipients"] for group in skipped}}
 
@@ -200,7 +200,7 @@ async def _left_out(pool: Pool, campaign_id: int, row: Mapping[str, Any]) -> dic
 async def _categories(pool: Pool, templates: Sequence[TemplateShare]) -> list[str | None]:
     """The category of each template; None if it is not known."""
     keys = [template.name for template in templates], [template.language for template in templates]
-    rows = await pool.fetch(queries("preview")["categories"], *keys)
+    rows = await pool.fetch(statements("preview")["categories"], *keys)
     found = {(row["name"], row["language"]): row["category"] for row in rows}
     return [found.get((template.name, template.language)) for template in templates]
 

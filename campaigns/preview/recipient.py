@@ -9,6 +9,7 @@ from drumbeat.campaigns.campaign import find_campaign, require_planned
 from drumbeat.campaigns.describe_database import describe_database
 from drumbeat.campaigns.phones.normaliser import Normaliser, read_phone
 from drumbeat.campaigns.results.person import find_recipients
+from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.stored_recipients import require_kept
 from drumbeat.engine.core.campaign_template import CampaignTemplate, frozen_templates, value_order
 from drumbeat.engine.core.phone_aliases import phone_aliases
@@ -77,7 +78,7 @@ async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecip
     campaign = await find_campaign(pool, name)
     require_planned(campaign)
     await require_kept(pool, campaign.campaign_id, name)
-    row = await pool.fetchrow(queries("preview")["campaign"], campaign.campaign_id)
+    row = await pool.fetchrow(statements("preview")["campaign"], campaign.campaign_id)
     assert row is not None, "a campaign's row is never deleted once it is planned"
     templates = frozen_templates(row["template"])
     if templates[0].message is not None:
@@ -118,7 +119,7 @@ def values_for(template: CampaignTemplate, first: CampaignTemplate, stored: Sequ
 
 
 async def _find(pool: Pool, campaign_id: int, choice: Choice, region: str | None) -> Any:
-    sql = queries("preview")
+    sql = statements("preview")
     if choice.phone is not None:
         async with pool.acquire() as connection, connection.transaction(readonly=True):
             for phone in _readings(choice.phone, region):

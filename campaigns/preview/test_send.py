@@ -14,12 +14,12 @@ from drumbeat.campaigns.life.control import start
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.phones.normaliser import read_phone
 from drumbeat.campaigns.preview.recipient import ChosenRecipient
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.placeholder import MEDIA
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.process.disk_space import Disk
 from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads
 from drumbeat.engine.store.database import Pool, close, connect
-from drumbeat.engine.store.queries import queries
 
 PHONES_MAX = 20  # a test is read by people; more phones are an audience
 
@@ -81,7 +81,7 @@ async def release_tests(
 
 async def tests_of(pool: Pool, campaign: str) -> list[dict[str, Any]]:
     """The latest tests of a campaign: name, and how far the message came."""
-    rows = await pool.fetch(queries("preview")["tests_of"], _prefix(campaign))
+    rows = await pool.fetch(statements("preview")["tests_of"], _prefix(campaign))
     return [dict(row) for row in rows]
 
 
@@ -94,7 +94,7 @@ async def _new_names(url: str, campaign: str, count: int) -> list[str]:
     prefix = _prefix(campaign)
     connection = await connect(url)
     try:
-        rows = await connection.fetch(queries("preview")["names_with_prefix"], prefix)
+        rows = await connection.fetch(statements("preview")["names_with_prefix"], prefix)
     finally:
         await close(connection)
     suffixes = [row["name"].removeprefix(prefix) for row in rows]

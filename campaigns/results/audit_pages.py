@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 
 PAGE_MAX = 100
 
@@ -35,7 +35,7 @@ class AuditPage:
 async def audit_page(pool: Pool, *, before: int | None = None, limit: int = PAGE_MAX) -> AuditPage:
     """The newest entries with an id below `before`."""
     limit = max(1, min(limit, PAGE_MAX))
-    rows = await pool.fetch(queries("results_pages")["audits"], before, limit)
+    rows = await pool.fetch(statements("results_pages")["audits"], before, limit)
     entries = [
         AuditEntry(row["audit_id"], row["at"], row["actor"], row["action"], row["campaign"], row["detail"])
         for row in rows
@@ -45,5 +45,5 @@ async def audit_page(pool: Pool, *, before: int | None = None, limit: int = PAGE
 
 async def campaign_audits(pool: Pool, campaign_id: int) -> list[AuditEntry]:
     """What people did with a campaign, and with its numbers since it exists, the oldest first."""
-    rows = await pool.fetch(queries("report")["audits"], campaign_id)
+    rows = await pool.fetch(statements("report")["audits"], campaign_id)
     return [AuditEntry(0, row["at"], row["actor"], row["action"], None, row["detail"]) for row in rows]

@@ -11,13 +11,13 @@ import asyncpg
 
 from drumbeat.campaigns.phones.countries import country_of
 from drumbeat.campaigns.prices import Cost, PriceTable, cost_of, sum_of
+from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.template_shares import TemplateShare, shares_in
 from drumbeat.engine.core.durations import percentile_s
 from drumbeat.engine.core.error_codes import meaning_of
 from drumbeat.engine.core.pricing import pricing_of
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 
 GROUP_TIMEOUT_S = 300.0  # a hundred ranges: 30 µs for each recipient in memory, more from a disk
 PERCENTILES = (0.5, 0.9, 0.99)
@@ -162,7 +162,7 @@ async def breakdowns(
     `turn`: entered for each group of ranges, so that several callers take turns. `note`: is told how many
     recipients were counted so far.
     """
-    row = await pool.fetchrow(queries("breakdown")["campaign"], campaign_id)
+    row = await pool.fetchrow(statements("breakdown")["campaign"], campaign_id)
     assert row is not None, "a campaign's row is never deleted once it is planned"
     templates, turn = shares_in(row["template"]), turn or nullcontext()
     found: dict[By, dict[str, Line]] = {by: {} for by in properties}
@@ -170,7 +170,7 @@ async def breakdowns(
     async for range_ids in range_groups(pool, campaign_id):
         arguments = range_ids, stored, row["time_zone"], with_countries
         async with turn:
-            groups = await pool.fetch(queries("breakdown")["groups"], *arguments, timeout=GROUP_TIMEOUT_S)
+            groups = await pool.fetch(statements("breakdown")["groups"], *arguments, timeout=GROUP_TIMEOUT_S)
         for by, lines in found.items():
             for group in groups:
                 if group["property"] == by.stored:
@@ -183,7 +183,7 @@ async def breakdowns(
 async def range_groups(pool: Pool, campaign_id: int) -> AsyncIterator[list[int]]:
     """The ids of the campaign's ranges, a hundred at a time, in their order."""
     ordinal = -1
-    while ranges := await pool.fetch(queries("report")["export_ranges"], campaign_id, ordinal):
+    while ranges := await pool.fetch(statements("report")["export_ranges"], campaign_id, ordinal):
         yield [row["range_id"] for row in ranges]
         ordinal = ranges[-1]["ordinal"]
 

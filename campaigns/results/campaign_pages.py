@@ -17,9 +17,9 @@ from drumbeat.campaigns.results.status import (
     read_stoppers,
 )
 from drumbeat.campaigns.results.why import Why, explain
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import CampaignState, ReasonCode, RecipientState
 from drumbeat.engine.store.database import Connection, Pool
-from drumbeat.engine.store.queries import queries
 
 PAGE_MAX = 100
 NEEDING_MAX = 50  # looked at for whether they need a person: more are not read anyway
@@ -96,20 +96,20 @@ async def campaign_page(
     """The newest campaigns with an id below `before`. Costs nothing for each message."""
     wanted = [state.value for state in states] or None
     limit = max(1, min(limit, PAGE_MAX))
-    rows = await connection.fetch(queries("results_pages")["campaigns"], before, wanted, limit, tests)
+    rows = await connection.fetch(statements("results_pages")["campaigns"], before, wanted, limit, tests)
     listed = await _listed(connection, rows)
     return CampaignPage(listed, listed[-1].campaign_id if len(listed) == limit else None)
 
 
 async def campaigns_that_need_a_person(connection: Connection) -> list[ListedCampaign]:
     """Those of all campaigns that do not go on until somebody acts, the newest first, NEEDING_MAX at most."""
-    rows = await connection.fetch(queries("results_pages")["stuck"], NEEDING_MAX)
+    rows = await connection.fetch(statements("results_pages")["stuck"], NEEDING_MAX)
     return [campaign for campaign in await _listed(connection, rows) if campaign.needs_person]
 
 
 async def read_counts(pool: Pool, campaign_ids: Sequence[int]) -> dict[int, dict[RecipientState, int]]:
     """How many recipients of these campaigns were reached so far or failed. Takes 1 µs for each range."""
-    rows = await pool.fetch(queries("results_pages")["counts"], campaign_ids)
+    rows = await pool.fetch(statements("results_pages")["counts"], campaign_ids)
     return {row["campaign_id"]: {state: row.get(state.value, 0) for state in RecipientState} for row in rows}
 
 
@@ -134,7 +134,7 @@ def _counted(campaign: ListedCampaign, counts: Mapping[RecipientState, int]) -> 
 
 async def accepted_messages(pool: Pool, campaign_id: int) -> int:
     """How many messages of a campaign the service accepted, as its list shows it."""
-    return int(await pool.fetchval(queries("results_pages")["accepted"], campaign_id))
+    return int(await pool.fetchval(statements("results_pages")["accepted"], campaign_id))
 
 
 async def whys_of(connection: Connection, campaigns: Sequence[Stored]) -> dict[int, list[Why]]:
@@ -159,7 +159,7 @@ async def whys_of(connection: Connection, campaigns: Sequence[Stored]) -> dict[i
 
 
 async def _listed(connection: Connection, rows: Sequence[asyncpg.Record]) -> list[ListedCampaign]:
-    sql = queries("campaign_control")
+    sql = statements("campaign_control")
     owned = {row["phone_number_id"] for row in await connection.fetch(sql["owned_numbers"])}
     in_doubt = [row["campaign_id"] for row in rows if row["reason_code"] == ReasonCode.IN_DOUBT]
     found = await connection.fetch(sql["unknown_counts"], in_doubt) if in_doubt else []

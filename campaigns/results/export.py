@@ -12,12 +12,12 @@ from drumbeat.campaigns.options.param_texts import is_literal
 from drumbeat.campaigns.options.stored_variables import shown_variables, variables_of
 from drumbeat.campaigns.output.spreadsheet import EXPORT_COLUMNS, safe_cell, variable_column
 from drumbeat.campaigns.phones.phone_text import is_phone, phone_text
+from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.stored_recipients import EVERYBODY, ExportFilter, export_records
 from drumbeat.campaigns.template_shares import TemplateShare, shares_in
 from drumbeat.engine.core.error_codes import meaning_of
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.store.database import Connection, Pool
-from drumbeat.engine.store.queries import queries
 
 COLUMNS = EXPORT_COLUMNS
 
@@ -25,12 +25,12 @@ COLUMNS = EXPORT_COLUMNS
 async def export_columns(pool: Pool, campaign_id: int) -> list[str]:
     """The names of all columns: the fixed ones, then one for each variable of the template."""
     options = (await _frozen(pool, campaign_id))["options"]
-    variables = int(await pool.fetchval(queries("report")["variables"], campaign_id) or 0)
+    variables = int(await pool.fetchval(statements("report")["variables"], campaign_id) or 0)
     return [*COLUMNS, *variable_columns(variables_of(options), variables)]
 
 
 async def _frozen(pool: Pool | Connection, campaign_id: int) -> asyncpg.Record:
-    frozen = await pool.fetchrow(queries("plan")["frozen_campaign"], campaign_id)
+    frozen = await pool.fetchrow(statements("plan")["frozen_campaign"], campaign_id)
     assert frozen is not None, "a campaign's row is never deleted once it is planned"
     return frozen
 
@@ -77,7 +77,7 @@ async def matching_records(
     pool: Pool | Connection, campaign_id: int, wanted: ExportFilter
 ) -> AsyncIterator[list[tuple[asyncpg.Record, TemplateShare]]]:
     """Pages of all who pass the filter, each as stored and with the template that is the recipient's."""
-    templates = shares_in(await pool.fetchval(queries("report")["templates"], campaign_id))
+    templates = shares_in(await pool.fetchval(statements("report")["templates"], campaign_id))
     async for page in export_records(pool, campaign_id, wanted):
         admitted = [(record, templates[record["template_index"]]) for record in page]
         yield [each for each in admitted if wanted.admits_template(each[1])]

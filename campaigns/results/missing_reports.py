@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 
 # As long as what counts as a gap in a number's events: reports usually come within seconds.
 MISSING_S = 300.0
@@ -17,6 +17,6 @@ async def reports_missing_since(
     None while reports come, and while a phone is merely off: other messages are reported on then.
     """
     found: datetime | None = await pool.fetchval(
-        queries("missing_reports")["missing_since"], campaign_id, after_s
+        statements("missing_reports")["missing_since"], campaign_id, after_s
     )
     return found

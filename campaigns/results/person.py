@@ -15,13 +15,13 @@ from drumbeat.campaigns.phones.normaliser import Normaliser
 from drumbeat.campaigns.reject import REASONS
 from drumbeat.campaigns.results.export import failure_texts
 from drumbeat.campaigns.results.reply_text import reply_text
+from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.template_shares import shares_in
 from drumbeat.engine.core.phone_aliases import phone_aliases
 from drumbeat.engine.core.pricing import pricing_of
 from drumbeat.engine.core.states import EvidenceRank
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.database import Connection
-from drumbeat.engine.store.queries import queries
 
 LOOK_TIMEOUT_S = 300.0  # a look takes 6 to 9 ms for a million recipients in memory, more from a disk
 _OUTCOMES = {1: "accepted", 2: "refused", 3: "skipped"}
@@ -113,7 +113,7 @@ def read_spellings(text: str, region: str | None) -> tuple[int, ...]:
 
 async def find_recipients(connection: Connection, spellings: Sequence[int]) -> tuple[list[int], list[int]]:
     """The person's range ids and seqs, in all campaigns. Part of the caller's transaction."""
-    sql = queries("person")
+    sql = statements("person")
     await connection.execute(sql["look_by_filter"])
     rows = await connection.fetch(sql["recipients"], spellings[0], spellings[-1], timeout=LOOK_TIMEOUT_S)
     return [row["range_id"] for row in rows], [row["seq"] for row in rows]
@@ -121,7 +121,7 @@ async def find_recipients(connection: Connection, spellings: Sequence[int]) -> t
 
 async def read_person(connection: Connection, spellings: Sequence[int]) -> Person:
     """Everything that is stored of the person."""
-    sql = queries("person")
+    sql = statements("person")
     async with connection.transaction(readonly=True):
         keys = await find_recipients(connection, spellings)
         states = await connection.fetch(sql["states"], *keys)

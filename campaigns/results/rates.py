@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 
 SLOTS_MAX = 120  # of a chart: about one a pixel or two on a telephone
 SLOT_S_MIN = 10.0  # samples are no closer, so a shorter slot would show noise
@@ -55,7 +55,7 @@ class RateHistory:
 
 async def read_rates(pool: Pool, campaign_id: int, phone_number_ids: Sequence[str]) -> RateHistory:
     """Of these numbers. A day costs a thousand rows a number."""
-    rows = await pool.fetch(queries("rates")["of_campaign"], campaign_id, phone_number_ids)
+    rows = await pool.fetch(statements("rates")["of_campaign"], campaign_id, phone_number_ids)
     samples: dict[str, list[RateSample]] = {}
     for row in rows:
         samples.setdefault(row["phone_number_id"], []).append(

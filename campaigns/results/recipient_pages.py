@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import asyncpg
 
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.error_codes import meaning_of
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 
 PAGE_MAX = 200
 RANGES_MAX = 20  # ranges whose recipients one page looks at: a few milliseconds each
@@ -93,7 +93,7 @@ class _PageReader:
         self, pool: Pool, campaign_id: int, state: RecipientState | None, code: int | None, limit: int
     ) -> None:
         self._pool = pool
-        self._sql = queries("results_pages")
+        self._sql = statements("results_pages")
         self._campaign_id = campaign_id
         self._state = state
         self._code = code

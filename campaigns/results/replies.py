@@ -14,11 +14,11 @@ import asyncpg
 from drumbeat.campaigns.phones.phone_text import FORGOTTEN, phone_text
 from drumbeat.campaigns.results.breakdown import GROUP_TIMEOUT_S, range_groups
 from drumbeat.campaigns.results.reply_text import reply_text
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.phone_aliases import phone_aliases
 from drumbeat.engine.core.sanitise import sanitise
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 
 COLUMNS = ("phone", "sent_at", "type", "text", "quotes", "wamid", "phone_number_id")
 PAGE_MAX = 100
@@ -33,7 +33,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 async def reply_pages(pool: Pool, campaign_id: int) -> AsyncIterator[list[list[Any]]]:
     """All answers to a campaign in the order of the audience: pages of values, one for each column."""
     async for range_ids in range_groups(pool, campaign_id):
-        found = await pool.fetch(queries("replies")["of_ranges"], range_ids, timeout=GROUP_TIMEOUT_S)
+        found = await pool.fetch(statements("replies")["of_ranges"], range_ids, timeout=GROUP_TIMEOUT_S)
         yield [_values(dict(row)) for row in found]
 
 
@@ -130,15 +130,15 @@ async def _received(
 ) -> Sequence[asyncpg.Record]:
     key = _Key.read(before) if before else (None, None)
     if campaign_id is None:
-        return await pool.fetch(queries("replies")["received"], *key, limit)
-    return await pool.fetch(queries("replies")["received_since_start"], *key, limit, campaign_id)
+        return await pool.fetch(statements("replies")["received"], *key, limit)
+    return await pool.fetch(statements("replies")["received_since_start"], *key, limit, campaign_id)
 
 
 async def _quoting(pool: Pool, campaign_id: int, rows: Sequence[asyncpg.Record]) -> set[str]:
     """Those of the messages that quote a message of the campaign."""
     pairs = [(row["wamid"], row["quotes"]) for row in rows if row["quotes"] is not None]
     found = await pool.fetch(
-        queries("replies")["quoting"],
+        statements("replies")["quoting"],
         campaign_id,
         [wamid for wamid, _ in pairs],
         [quoted for _, quoted in pairs],
@@ -152,8 +152,8 @@ async def _is_from_recipient(pool: Pool, campaign_id: int, row: asyncpg.Record) 
         return False  # a pseudonym, or an id of the service
     asked = (campaign_id, spellings[0], spellings[-1], row["sent_at"])
     async with pool.acquire() as connection, connection.transaction(readonly=True):
-        await connection.execute(queries("person")["look_by_filter"])
-        return bool(await connection.fetchval(queries("replies")["is_from_recipient"], *asked))
+        await connection.execute(statements("person")["look_by_filter"])
+        return bool(await connection.fetchval(statements("replies")["is_from_recipient"], *asked))
 
 
 def _reply(row: asyncpg.Record) -> ReceivedReply:

@@ -6,10 +6,10 @@ from typing import Any
 
 from drumbeat.campaigns.results.status import CampaignStatus, campaign_status
 from drumbeat.campaigns.results.variants import VariantResult, results_json, variant_results, verdicts
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.error_codes import meaning_of
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 
 SCHEMA = 1
 REASONS_MAX = 500  # the most frequent reasons of a state; one more line sums up the others
@@ -120,7 +120,7 @@ class Report:
 
 async def campaign_report(pool: Pool, campaign_id: int) -> Report:
     """Read a campaign's report; LookupError if the campaign does not exist."""
-    sql = queries("report")
+    sql = statements("report")
     status = await campaign_status(pool, campaign_id)
     campaign = await pool.fetchrow(sql["campaign"], campaign_id)
     assert campaign is not None, "a campaign's row is never deleted once it is planned"
@@ -143,7 +143,7 @@ async def campaign_report(pool: Pool, campaign_id: int) -> Report:
 
 async def number_reports(pool: Pool, campaign_id: int) -> tuple[NumberReport, ...]:
     """What each number sent for a campaign."""
-    rows = await pool.fetch(queries("report")["numbers"], campaign_id)
+    rows = await pool.fetch(statements("report")["numbers"], campaign_id)
     return tuple(NumberReport(**dict(row)) for row in rows)
 
 
@@ -165,7 +165,7 @@ async def campaign_reasons(pool: Pool, campaign_id: int) -> CampaignReasons:
 
 async def _reasons(pool: Pool, campaign_id: int) -> dict[RecipientState, list[ReasonCount]]:
     found: dict[RecipientState, list[ReasonCount]] = {}
-    sql = queries("report")["reasons"]
+    sql = statements("report")["reasons"]
     for row in await pool.fetch(sql, campaign_id, REASONS_MAX, timeout=REASONS_TIMEOUT_S):
         if row["rank"] > REASONS_MAX:
             reason = ReasonCount(f"({row['reasons']:,} more reasons)", "", row["recipients"])

@@ -22,10 +22,10 @@ from drumbeat.campaigns.results.report import NumberReport, number_reports
 from drumbeat.campaigns.results.spending import Spending, spending
 from drumbeat.campaigns.results.status import CampaignStatus, campaign_status
 from drumbeat.campaigns.results.variants import VariantResult, results_json, results_of, verdicts
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.durations import STEP
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 
 # What the tables of a time to delivery or to read count: messages that took at most so long.
 WITHIN_S = (1, 5, 10, 30, 60, 300, 3_600, 86_400)
@@ -131,7 +131,7 @@ async def campaign_results(
 ) -> CampaignResults:
     """Read everything; `turn` and `note` as for `breakdowns`. LookupError if the campaign does not exist."""
     read_at, status = datetime.now(UTC), await campaign_status(pool, campaign_id)
-    campaign = await pool.fetchrow(queries("report")["campaign"], campaign_id)
+    campaign = await pool.fetchrow(statements("report")["campaign"], campaign_id)
     assert campaign is not None, "a campaign's row is never deleted once it is planned"
     lines = await breakdowns(pool, campaign_id, tuple(By), turn=turn, note=note)
     numbers = await number_reports(pool, campaign_id)

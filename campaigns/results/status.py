@@ -12,6 +12,7 @@ from drumbeat.campaigns.account.numbers import quota_fields
 from drumbeat.campaigns.campaign import stored_code
 from drumbeat.campaigns.results.number_progress import NumberProgress, WaitingGroup
 from drumbeat.campaigns.results.why import Person, Why, explain, reason_in_words, whys_json
+from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.template_shares import TemplateShare, shares_in, shares_json
 from drumbeat.engine.core.max_failed import exceeds_max_failed
 from drumbeat.engine.core.order import Priority
@@ -200,7 +201,7 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
         pruned_unknown=row["pruned_unknown"],
         waits=tuple(
             WaitingGroup(group["reason"], reason_code(group["reason"]), group["until"], group["recipients"])
-            for group in await pool.fetch(queries("guards")["waiting"], campaign_id)
+            for group in await pool.fetch(statements("guards")["waiting"], campaign_id)
         ),
         templates=shares_in(row["template"]),
         priority=row["priority"],
@@ -216,7 +217,7 @@ async def number_progress(
 ) -> list[NumberProgress]:
     """How these numbers send now, and what they did for the campaign; None: for no campaign."""
     rows = await database.fetch(
-        queries("progress")["numbers"], campaign_id, phone_number_ids, DEFAULT_LIMIT_PER_S
+        statements("progress")["numbers"], campaign_id, phone_number_ids, DEFAULT_LIMIT_PER_S
     )
     standings = await read_number_standings(database)
     return [
@@ -226,7 +227,7 @@ async def number_progress(
 
 async def read_stoppers(database: Pool | Connection, campaign_ids: Sequence[int]) -> dict[int, Person]:
     """Who paused or cancelled these campaigns last; one that nobody did is missing."""
-    rows = await database.fetch(queries("progress")["stoppers"], campaign_ids)
+    rows = await database.fetch(statements("progress")["stoppers"], campaign_ids)
     return {row["campaign_id"]: Person(row["actor"], row["at"]) for row in rows}
 
 

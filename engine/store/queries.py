@@ -12,13 +12,26 @@ from importlib.resources import files
 _HEADER = re.compile(r"^-- name: (?P<name>[a-z_]+)\s*$", re.MULTILINE)
 
 
-@cache
+_GROUP_OF: dict[str, str] = {}  # the group of each statement that this process has loaded
+
+
 def queries(group: str) -> dict[str, str]:
-    """All statements of one group, by name. Using a name that does not exist raises KeyError."""
+    """Return all statements of one group, by name. Using a name that does not exist raises KeyError."""
+    return load_statements("drumbeat.engine.store", group)
+
+
+@cache
+def load_statements(package: str, group: str) -> dict[str, str]:
+    """Return the statements of the file `sql/queries/<group>.sql` of a package, by name."""
     name = f"{group}.sql"
-    return named_statements(
-        (files("drumbeat.engine.store") / "sql" / "queries" / name).read_text("utf-8"), name
-    )
+    named = named_statements((files(package) / "sql" / "queries" / name).read_text("utf-8"), name)
+    _GROUP_OF.update(dict.fromkeys(named.values(), group))
+    return named
+
+
+def group_of(statement: str) -> str | None:
+    """Return the group of a loaded statement, or None if it stands in no `.sql` file."""
+    return _GROUP_OF.get(statement)
 
 
 def named_statements(text: str, file_name: str) -> dict[str, str]:

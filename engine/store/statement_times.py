@@ -4,13 +4,10 @@ One for a process, because its pools share it. Connections of pools report here 
 of asyncpg). A statement costs 3 µs more; those of a sender hold hundreds of messages.
 """
 
-from functools import cache
-from importlib.resources import files
-
 from asyncpg.connection import LoggedQuery
 
 from drumbeat.engine.core.histogram import Histogram
-from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.queries import group_of
 
 BOUNDS_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 OTHER = "other"  # BEGIN and COMMIT, and what the driver asks itself
@@ -24,20 +21,10 @@ class StatementTimes:
 
     def observe(self, statement: LoggedQuery) -> None:
         """A statement ended, well or not."""
-        group = _groups().get(statement.query, OTHER)
+        group = group_of(statement.query) or OTHER
         if (histogram := self.by_group.get(group)) is None:
             histogram = self.by_group[group] = Histogram(BOUNDS_S)
         histogram.observe([statement.elapsed])
-
-
-@cache
-def _groups() -> dict[str, str]:
-    """The group of each statement, by its text."""
-    directory = files("drumbeat.engine.store") / "sql" / "queries"
-    names = sorted(
-        file.name.removesuffix(".sql") for file in directory.iterdir() if file.name.endswith(".sql")
-    )
-    return {text: name for name in names for text in queries(name).values()}
 
 
 STATEMENT_TIMES = StatementTimes()

@@ -11,10 +11,10 @@ from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.plan import PlanCounts
 from drumbeat.campaigns.progress import PlanProgress
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.phone_aliases import canonical_phone
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import assert_range_counters_equal_a_recount, recipients
 
@@ -245,10 +245,10 @@ async def test_the_plan_knows_people_as_the_core_does(pool: Pool) -> None:
     phones = [*range(540_000_000_000 - 1, 560_000_000_000, 77_777_777), 560_000_000_000, 5491123456789]
     await pool.execute("INSERT INTO suppressions SELECT unnest($1::bigint[]), 'asked'", phones)
     async with pool.acquire() as connection:
-        await connection.execute(queries("plan")["create_staging"])
+        await connection.execute(statements("plan")["create_staging"])
         rows = list(enumerate(map(canonical_phone, phones)))
         await connection.copy_records_to_table("staging", records=[*rows, (-1, 4915112345678)])
-        await connection.execute(queries("plan")["find_suppressed"])
+        await connection.execute(statements("plan")["find_suppressed"])
         found = await connection.fetch("SELECT line FROM suppressed ORDER BY line")
     assert [row["line"] for row in found] == list(range(len(phones)))
 

@@ -13,9 +13,9 @@ from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning import planning
 from drumbeat.campaigns.planning.change import NameTaken
 from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.errors import ConfigurationError, TryLater
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import everything
 
@@ -86,7 +86,7 @@ async def test_an_external_id_is_created_once_at_a_time_under_whatever_name(
     ready: str, pool: Pool, spec: CampaignSpec
 ) -> None:
     async with pool.acquire() as elsewhere:
-        assert await elsewhere.fetchval(queries("plan")["try_lock"], "external:crm-7")
+        assert await elsewhere.fetchval(statements("plan")["try_lock"], "external:crm-7")
         with pytest.raises(TryLater, match="another process is creating"):
             await create_campaign(ready, replace(spec, external_id="crm-7"))
         await elsewhere.execute("SELECT pg_advisory_unlock_all()")

@@ -14,10 +14,10 @@ from drumbeat.campaigns.planning import freeze as freezing
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.plan import PlanCounts
 from drumbeat.campaigns.progress import PlanProgress
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.errors import TryLater
 from drumbeat.engine.process.disk_space import Disk
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import (
     assert_range_counters_equal_a_recount,
@@ -158,7 +158,7 @@ async def test_leftovers_wait_for_a_chunk_that_outlives_its_process(
     before = await everything(pool)
     async with pool.acquire() as writer, writer.transaction():
         campaign_id = await pool.fetchval("SELECT campaign_id FROM campaigns")
-        held = await writer.fetchval(queries("plan")["hold_unplanned"], campaign_id)
+        held = await writer.fetchval(statements("plan")["hold_unplanned"], campaign_id)
         assert held is not None
         with pytest.raises(TryLater, match="another process is creating"):
             await create_campaign(ready, spec)
@@ -174,7 +174,7 @@ async def test_a_chunk_is_written_whole_or_not_at_all(
 ) -> None:
     """No campaign would own recipients without a range, and no later create would find them."""
     broken = {
-        **queries("plan"),
+        **statements("plan"),
         "freeze_ranges": "SELECT $1::bigint / 0, $2::bigint[], $3::integer, $4::text[]",
     }
     with monkeypatch.context() as patch, pytest.raises(asyncpg.DivisionByZeroError):

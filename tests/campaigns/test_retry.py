@@ -17,6 +17,7 @@ from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.created import CreatedCampaign
 from drumbeat.campaigns.results.export import COLUMNS, export_rows
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.guard import PairGuard
 from drumbeat.engine.core.order import Priority
 from drumbeat.engine.core.states import RecipientState
@@ -28,7 +29,6 @@ from drumbeat.engine.sending.flow_context import FlowContext
 from drumbeat.engine.sending.number_quota import NumberQuota
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.leases import take_lease
-from drumbeat.engine.store.queries import queries
 from tests.campaigns.conftest import PHONE
 from tests.campaigns.creating import recount
 from tests.sending.planted import another_process, assert_range_counters_hold, context_of
@@ -214,7 +214,7 @@ async def test_a_retry_that_was_pruned_still_counts(ready: str, pool: Pool, spec
     [ids] = await pool.fetch(
         "SELECT min(range_id), max(range_id) + 1 FROM ranges WHERE campaign_id = $1", first.campaign_id
     )
-    await pool.execute(queries("prune")["delete_retried"], *ids)
+    await pool.execute(statements("prune")["delete_retried"], *ids)
     for table in ("claims", "outcomes", "pending_attempts", "recipients", "range_counters", "ranges"):
         await pool.execute(f"DELETE FROM {table} WHERE range_id >= $1 AND range_id < $2", *ids)
     assert await phones(pool, await plan_retry(ready, "spring", RetryOptions(name="rest"))) == [3, 4]

@@ -6,9 +6,9 @@ import pytest
 from pydantic import SecretStr
 
 from drumbeat.campaigns.doctor import Finding, Level, check_database, check_service, check_variables
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.process.settings import Settings
 from drumbeat.engine.store.database import Pool
-from drumbeat.engine.store.queries import queries
 from tests.api.loopback import Conversation, Script, Server, free_port, serving
 
 
@@ -32,9 +32,9 @@ async def test_a_database_that_may_forget_commits_is_warned_of(
     durability = found["durability of the database"]
     assert (durability.level, durability.exit_code) == (Level.WARN, 0)
     assert "fsync" in durability.remedy
-    durable = queries("doctor")["database"].replace("current_setting('fsync')", "'on'")
+    durable = statements("doctor")["database"].replace("current_setting('fsync')", "'on'")
     durable = durable.replace("current_setting('full_page_writes')", "'on'")
-    monkeypatch.setitem(queries("doctor"), "database", durable)
+    monkeypatch.setitem(statements("doctor"), "database", durable)
     found = {finding.subject: finding for finding in await check_database(pool)}
     assert found["durability of the database"].level is Level.OK
 

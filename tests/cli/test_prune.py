@@ -10,11 +10,11 @@ from drumbeat.campaigns.life.control import list_campaigns
 from drumbeat.campaigns.life.prune import prune
 from drumbeat.campaigns.life.run import shortfall
 from drumbeat.campaigns.results.status import campaign_status
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import CampaignEvent, RecipientState
 from drumbeat.engine.errors import TryLater
 from drumbeat.engine.store.campaign_states import apply_event
 from drumbeat.engine.store.database import Connection, Pool
-from drumbeat.engine.store.queries import queries
 from tests.cli.processes import ROOT, Drumbeat
 
 WAITS_FOR = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid)))"
@@ -135,7 +135,9 @@ async def test_a_month_ends_at_one_moment_whatever_the_servers_time_zone(connect
     ended = []
     for zone in ("UTC", "Pacific/Kiritimati", "Etc/GMT+12"):
         await connection.execute(f"SET TIME ZONE '{zone}'")
-        ended.append([bool(await connection.fetch(queries("prune")["months"], days)) for days in range(45)])
+        ended.append(
+            [bool(await connection.fetch(statements("prune")["months"], days)) for days in range(45)]
+        )
     assert ended[0][0] and not ended[0][-1]
     assert ended[1] == ended[2] == ended[0]
 

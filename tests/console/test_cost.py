@@ -20,6 +20,7 @@ from drumbeat.campaigns.console.live import PERIOD_S, SharedReadings
 from drumbeat.campaigns.console.people import add_token, remove_token
 from drumbeat.campaigns.console.request_limits import TOKEN_FAILURES, WHOLE_READINGS_AT_ONCE
 from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.store.database import Connection, Pool, open_pool
 from drumbeat.engine.store.queries import queries
 from tests.console.conftest import Caller, console
@@ -194,9 +195,9 @@ async def test_many_who_watch_cost_one_refresh_a_second(
     asked: Counter[str] = Counter()
     names = {
         queries("progress")["status"]: "status",
-        queries("results_pages")["campaigns"]: "list",
-        queries("results_pages")["counts"]: "counts",
-        queries("missing_reports")["missing_since"]: "missing",
+        statements("results_pages")["campaigns"]: "list",
+        statements("results_pages")["counts"]: "counts",
+        statements("missing_reports")["missing_since"]: "missing",
     }
 
     async def listen(connection: Connection) -> None:

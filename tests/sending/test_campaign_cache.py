@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import CampaignEvent, ReasonCode
 from drumbeat.engine.sending import campaign_cache, campaign_housekeeping
 from drumbeat.engine.sending.campaign_housekeeping import CampaignHousekeeping
@@ -62,7 +63,7 @@ async def test_a_campaign_that_is_deleted_when_its_time_comes_is_not_started_and
 
     async def delete_first(connection: Connection, campaign_id: int, *more: Any) -> object:
         if campaign_id != kept:
-            await other.execute(queries("plan")["retire"], campaign_id, ["scheduled"])
+            await other.execute(statements("plan")["retire"], campaign_id, ["scheduled"])
         if campaign_id == gone:
             await other.execute("DELETE FROM campaigns WHERE campaign_id = $1", campaign_id)
         return await apply_if_allowed(connection, campaign_id, *more)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.queries import queries
 from tests.sending.planted import SLOW
@@ -60,5 +61,5 @@ async def test_the_samples_span_all_that_was_sent(connection: Connection, campai
     await connection.execute(
         "UPDATE campaign_numbers SET attempts = 50, last_attempt_at = now() + interval '1 s'"
     )
-    rows = await connection.fetch(queries("rates")["of_campaign"], campaign_id, [SLOW])
+    rows = await connection.fetch(statements("rates")["of_campaign"], campaign_id, [SLOW])
     assert [(row["attempts"], row["throttled"]) for row in rows] == [(0, 0), (40, 1), (50, 1)]

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import CampaignEvent
 from drumbeat.engine.process.identity import this_process
 from drumbeat.engine.store.campaign_states import apply_event
@@ -12,7 +13,6 @@ from drumbeat.engine.store.closing import close_ranges
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.facts import FactKind
 from drumbeat.engine.store.leases import take_lease
-from drumbeat.engine.store.queries import queries
 from drumbeat.engine.store.ranges import release_idle_ranges, release_ranges, take_over_ranges, take_range
 from drumbeat.engine.store.recording import record
 from drumbeat.engine.store.retry_claims import claim_retries, due_retries
@@ -186,7 +186,7 @@ async def test_closing_skips_only_recipients_of_whom_nothing_is_recorded(connect
     await apply_event(connection, planted.campaign_id, CampaignEvent.CANCEL, "by hand")
     assert await close_ranges(connection, planted.campaign_id, "cancelled") == 3
     await assert_range_counters_hold(connection)
-    rows = await connection.fetch(queries("report")["reasons"], planted.campaign_id, 10)
+    rows = await connection.fetch(statements("report")["reasons"], planted.campaign_id, 10)
     assert sum(row["recipients"] for row in rows if row["state"] == "skipped") == 3
 
 

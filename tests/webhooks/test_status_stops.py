@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from drumbeat.campaigns.life.control import resume
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.refusal_runs import IN_A_ROW_MAX
 from drumbeat.engine.core.tag import Tag
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.facts import Fact, FactKind
-from drumbeat.engine.store.queries import queries
 from drumbeat.engine.store.recording import record
 from drumbeat.engine.webhooks import reconciler, status_stops
 from drumbeat.engine.webhooks.metrics import Metrics
@@ -193,7 +193,7 @@ async def test_a_number_that_a_person_resumed_goes_on(connection: Connection, co
     await accept(connection, campaign, range(1, 4), at=datetime.now(UTC) + timedelta(milliseconds=1))
     await asyncio.sleep(0.002)
     await report(connection, [1], code)
-    await connection.execute(queries("numbers")["resume"], NUMBER)
+    await connection.execute(statements("numbers")["resume"], NUMBER)
     await report(connection, [2, 3], code)
     assert await number_row(connection) == (False, False, None)
 

@@ -12,10 +12,10 @@ from drumbeat.campaigns.options.sources import CampaignResult
 from drumbeat.campaigns.options.spec import PHONE
 from drumbeat.campaigns.options.stored_variables import variables_of
 from drumbeat.campaigns.output.spreadsheet import is_variable_column, safe_cell, variable_column
+from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.stored_recipients import ExportFilter, export_records, require_kept
 from drumbeat.engine.core.campaign_template import CampaignTemplate, frozen_templates
 from drumbeat.engine.store.database import Connection
-from drumbeat.engine.store.queries import queries
 
 FORM = "campaign"
 CellOf: TypeAlias = Callable[[Any], str]
@@ -29,7 +29,7 @@ async def spool_campaign(connection: Connection, source: CampaignResult, spool: 
     require_planned(campaign)
     await require_kept(connection, campaign.campaign_id, source.name)
     read_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-    frozen = await connection.fetchrow(queries("plan")["frozen_campaign"], campaign.campaign_id)
+    frozen = await connection.fetchrow(statements("plan")["frozen_campaign"], campaign.campaign_id)
     assert frozen is not None, "a campaign's row is never deleted once it is planned"
     columns = _columns(frozen["options"], frozen_templates(frozen["template"]))
     spool.form, spool.header = FORM, ["" if PHONE in columns else PHONE, *columns]
@@ -46,7 +46,7 @@ async def spool_campaign(connection: Connection, source: CampaignResult, spool: 
 async def _not_retried(connection: Connection, page: Sequence[Any]) -> Sequence[Any]:
     if not page:
         return page
-    rows = await connection.fetch(queries("retried")["already_retried"], page[0]["range_id"])
+    rows = await connection.fetch(statements("retried")["already_retried"], page[0]["range_id"])
     retried = {row["seq"] for row in rows}
     return [record for record in page if record["seq"] not in retried]
 

@@ -27,9 +27,9 @@ from drumbeat.campaigns.life.control import is_future
 from drumbeat.campaigns.options.schedule import RECIPIENT
 from drumbeat.campaigns.preview.recipient import Choice, ChosenRecipient, choose_recipient
 from drumbeat.campaigns.preview.test_send import tests_of
+from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import CampaignState
 from drumbeat.engine.errors import DrumbeatError
-from drumbeat.engine.store.queries import queries
 
 PLANS: web.AppKey[SharedReadings[dict[str, Any]]] = web.AppKey("plans", SharedReadings)
 # A plan reads every recipient: 10 million take ten seconds. Nothing of it changes fast before the start.
@@ -177,7 +177,7 @@ def _called(name: str | None, phone: str | None) -> str:
 async def _plan(request: web.Request, campaign: Campaign) -> dict[str, Any] | None:
     """The plan, if it is there in a moment; otherwise it is read on. An edited draft has another one."""
     async with console_of(request).pool.acquire() as connection:
-        made_of = await connection.fetchval(queries("campaigns")["content_hash"], campaign.campaign_id)
+        made_of = await connection.fetchval(statements("campaigns")["content_hash"], campaign.campaign_id)
     reading = asyncio.ensure_future(
         request.app[PLANS].get(f"{campaign.name}\n{campaign.campaign_id} {made_of}")
     )

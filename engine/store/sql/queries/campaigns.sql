@@ -30,7 +30,3 @@ ORDER BY campaign_id;
 
 -- name: audit
 INSERT INTO audit (actor, action, campaign_id, detail) VALUES ($1, $2, $3, $4);
-
--- name: content_hash
--- What the campaign is made of: an edit changes it.
-SELECT content_hash FROM campaigns WHERE campaign_id = $1;

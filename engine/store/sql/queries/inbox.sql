@@ -58,10 +58,6 @@ SELECT * FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[]) AS part (e
 ORDER BY event_key
 ON CONFLICT (event_key) DO NOTHING;
 
--- name: has_events
--- Whether a status event still waits to be applied.
-SELECT EXISTS (SELECT 1 FROM inbox) OR EXISTS (SELECT 1 FROM inbox_groups);
-
 -- name: act_lock
 -- One process at a time, so that events about one subject are acted on in their order.
 SELECT pg_try_advisory_xact_lock(hashtextextended('drumbeat.act', 0));

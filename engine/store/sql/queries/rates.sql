@@ -12,16 +12,3 @@ WHERE state = 'running' AND ($1::bigint IS NULL OR campaign_id = $1)
       WHERE earlier.campaign_id = campaigns.campaign_id AND earlier.phone_number_id = campaign_numbers.phone_number_id
         AND earlier.at > now() - greatest(interval '10 seconds', (now() - started_at) / 200))
 ON CONFLICT DO NOTHING;
-
--- name: of_campaign
--- The samples of the numbers $2, between the first and the latest request of each.
-SELECT phone_number_id, at, attempts, throttled FROM (
-    SELECT phone_number_id, at, attempts, throttled FROM campaign_rates
-    WHERE campaign_id = $1 AND phone_number_id = ANY ($2::text[])
-    UNION ALL
-    SELECT phone_number_id, first_attempt_at, 0, 0 FROM campaign_numbers
-    WHERE campaign_id = $1 AND phone_number_id = ANY ($2::text[]) AND first_attempt_at IS NOT NULL
-    UNION ALL
-    SELECT phone_number_id, last_attempt_at, attempts, throttled FROM campaign_numbers
-    WHERE campaign_id = $1 AND phone_number_id = ANY ($2::text[]) AND last_attempt_at IS NOT NULL) AS samples
-ORDER BY phone_number_id, at, attempts;

@@ -15,17 +15,6 @@ SET template_id = excluded.template_id,
     definition = excluded.definition,
     synced_at = excluded.synced_at;
 
--- name: delete_unlisted
--- Templates that the service no longer lists. Campaigns keep a copy of theirs.
-DELETE FROM templates
-WHERE (name, language) NOT IN (SELECT name, language FROM unnest($1::text[], $2::text[]) AS listed (name, language));
-
--- name: list
-SELECT name, language, status, status_reason, category, synced_at, definition FROM templates ORDER BY name, language;
-
--- name: of_name
-SELECT name, language, status, status_reason, category, synced_at, definition FROM templates WHERE name = $1 ORDER BY language;
-
 -- name: of_names
 SELECT name, language, definition FROM templates WHERE name = ANY($1::text[]);
 
