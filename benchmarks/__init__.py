@@ -1,7 +1,7 @@
 """How fast Drumbeat is, measured against the emulator and beside baselines.
 
-Each question has one file: `python -m drumbeat.benchmarks.throughput`. `drumbeat bench` runs the first six in turn
-(`suite.py`) and writes a report.
+Each question has one file: `python -m drumbeat.benchmarks.throughput`. `drumbeat bench` runs the first six in
+turn (`suite.py`) and writes a report.
 
     throughput pacing planning receiving applying scaling    what `drumbeat bench` measures
     start memory tls tables emulator profiling chaos         only as scripts

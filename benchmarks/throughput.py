@@ -1,7 +1,7 @@
 """How many messages a second does the engine send on one core, durable and with every guarantee?
 
-    python -m drumbeat.benchmarks.throughput [REPEATS] [--repeats 5] [--numbers 32] [--rate 1000] [--messages 200000]
-        [--latency-ms 0] [--processes 1] [--events] [--only engine] [--json]
+    python -m drumbeat.benchmarks.throughput [REPEATS] [--repeats 5] [--numbers 32] [--rate 1000]
+        [--messages 200000] [--latency-ms 0] [--processes 1] [--events] [--only engine] [--json]
 
 The baselines run in turn with the engine, against the same emulator (`senders/baselines.py`): a plain aiohttp
 loop, the same loop by an engineer who knows aiohttp, a user's first script, a loop over httpx, the engine's

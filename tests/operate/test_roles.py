@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
+from drumbeat.campaigns import sql as campaigns_sql
 from drumbeat.engine.store import sql
 from drumbeat.engine.store.queries import named_statements
 from tests.cli.processes import Drumbeat, until
@@ -21,7 +22,7 @@ ROLES = ("drumbeat_owner", "drumbeat_worker", "drumbeat_reader")
 # groups of statements that only the owner's commands use
 OWNERS = {"plan", "prune", "forget", "migrate", "console_people"}
 BY_MIGRATIONS = {("INSERT", "installation")}  # one of the group `installation`
-QUERIES = Path(*sql.__path__) / "queries"
+QUERIES = (Path(*sql.__path__) / "queries", Path(*campaigns_sql.__path__) / "queries")
 SCHEMA = Path(*sql.__path__) / "schema"
 WRITE = re.compile(r"\b(INSERT)\s+INTO\s+(\w+)|\b(UPDATE)\s+([a-z]\w+)|\b(DELETE)\s+FROM\s+(\w+)")
 OF_THE_WORKER = (
@@ -87,7 +88,8 @@ def written() -> set[tuple[str, str]]:
     """What the statements of workers, receivers and steering commands write to tables of the schema."""
     texts = [
         text
-        for file in QUERIES.glob("*.sql")
+        for directory in QUERIES
+        for file in directory.glob("*.sql")
         if file.stem not in OWNERS
         for text in named_statements(file.read_text("utf-8"), file.name).values()
     ]
