@@ -1,11 +1,11 @@
 # Two commands do everything: `make demo` and `make test`. Both set up what they need in .venv first.
-# `make test-all` adds the long forms of tests.
+# `make test-long` and `make test-all` add the long forms of tests.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 FOLDERS := engine campaigns emulator http_server benchmarks
 
-.PHONY: setup demo test test-all check audit docs format tools chaos hosts console pictures clean
+.PHONY: setup demo test test-long test-all check audit docs format tools chaos hosts console pictures clean
 
 # An editable install compiles nothing: where the environment forbids to write bytecode (images often do), each
 # command would compile all of it anew, a fifth of a second.
@@ -69,9 +69,13 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 4 --dist worksteal
 test: check tools
 	$(PYTEST) --durations=15
 
-# Also all examples of each property, and then the tests marked slow, one at a time.
+# Whole runs, whole pages of commands, the further forms of views: CI runs them after `make test`.
+test-long: setup tools
+	$(PYTEST) -m long
+
+# Both, with all examples of each property, and then the tests marked slow, one at a time.
 test-all: check tools
-	$(PYTEST) --hypothesis-profile whole
+	$(PYTEST) -m "not slow" --hypothesis-profile whole
 	$(BIN)/pytest -m slow
 
 # Hundreds of kills, freezes and faults of the service, its events, the database and its disk, each repeatable from its

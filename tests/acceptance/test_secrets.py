@@ -158,6 +158,7 @@ def use_and_break(drumbeat: Drumbeat, home: Path) -> tuple[list[str], str]:
     return printed, visible
 
 
+@pytest.mark.long
 def test_no_secret_and_no_phone_appears_anywhere(installation: Drumbeat) -> None:
     home = Path(installation.settings["home"])
     printed, visible = use_and_break(installation, home)

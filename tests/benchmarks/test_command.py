@@ -121,6 +121,7 @@ def test_what_is_no_emulator_is_refused_before_anything_starts(
     assert leftovers(scratch) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_bench_that_is_stopped_leaves_nothing(
     drumbeat: Drumbeat, scratch: Path, tmp_path: Path, number: int, exit_code: int
@@ -138,6 +139,7 @@ def test_a_bench_that_is_stopped_leaves_nothing(
     assert not (tmp_path / "kept").exists()
 
 
+@pytest.mark.long
 def test_a_bench_that_is_killed_leaves_nothing_either(drumbeat: Drumbeat, scratch: Path) -> None:
     bench = drumbeat.start("bench", "--duration", "60", "--numbers", "2", "--rate", "50", "--output", "kept")
     until(
@@ -153,6 +155,7 @@ def test_a_bench_that_is_killed_leaves_nothing_either(drumbeat: Drumbeat, scratc
     until(lambda: leftovers(scratch) == [], "its Postgres ends")
 
 
+@pytest.mark.long
 def test_a_bench_that_is_killed_while_it_receives_ends_the_receiver_too(
     drumbeat: Drumbeat, scratch: Path
 ) -> None:

@@ -31,6 +31,7 @@ def run(*words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_every_view_is_timed_and_the_engine_goes_on_with_watchers() -> None:
     said = run("--only", "views", "--only", "watching")
     assert "/campaigns/{name}/recipients?state=failed" in said and "/api/v1/campaigns/{name}" in said
@@ -38,6 +39,7 @@ def test_every_view_is_timed_and_the_engine_goes_on_with_watchers() -> None:
     assert "watched ÷ not watched" in said and "transactions/s for 1 watcher" in said
 
 
+@pytest.mark.long
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
 def test_the_memory_of_a_tab_and_of_the_servers_stays_flat() -> None:
     """For half a minute; `make console` for ten."""

@@ -38,6 +38,7 @@ def sending(scratch: Path) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "number",
     [SIGTERM, pytest.param(SIGINT, marks=pytest.mark.slow), pytest.param(SIGHUP, marks=pytest.mark.slow)],
@@ -51,6 +52,7 @@ def test_a_benchmark_that_is_stopped_leaves_nothing(scratch: Path, number: Signa
     assert leftovers(scratch) == []
 
 
+@pytest.mark.long
 def test_a_benchmark_that_is_killed_leaves_nothing_either(scratch: Path) -> None:
     with sending(scratch) as process:
         process.kill()

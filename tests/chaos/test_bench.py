@@ -62,6 +62,7 @@ async def run_all(bench: Bench, plans: tuple[Plan, ...], recipients: int = RECIP
     return found
 
 
+@pytest.mark.long
 async def test_a_killed_owner_and_lost_answers_lose_nothing_and_double_nothing() -> None:
     async with standing(RATE_PER_S) as bench:
         assert await run_all(bench, SHORT_PLANS) == []
@@ -85,6 +86,7 @@ async def test_nothing_is_lost_and_nothing_twice() -> None:
     assert left_behind(bench.home) == []
 
 
+@pytest.mark.long
 @pytest.mark.skipif(bool(why_no_disk()), reason=f"no full disk: {why_no_disk()}")
 async def test_a_full_disk_stops_the_sending_and_loses_nothing() -> None:
     async with standing(RATE_PER_S, small_disk=True) as bench:

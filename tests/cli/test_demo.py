@@ -24,6 +24,7 @@ def test_the_audience_is_what_it_says_and_the_same_for_a_seed(tmp_path: Path) ->
     assert len(found.reject_codes) >= 5
 
 
+@pytest.mark.long
 def test_a_demo_proves_itself_where_the_temporary_directory_is_none_for_postgres(
     drumbeat: Drumbeat, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,6 +52,7 @@ def assert_it_proves_itself(drumbeat: Drumbeat) -> None:
     assert "400 rows = 388 recipients + 8 rejected + 4 duplicates" in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("number", "exit_code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
 )

@@ -90,7 +90,7 @@ async def uploaded(page: Page, file: Path) -> str:
     return "/".join(urlsplit(page.url).path.split("/")[:3])
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 async def test_axe_reports_nothing_on_any_view(browser: Browser, url: str, scene: Scene, scheme: Any) -> None:
     page = await tab_of(browser, url, color_scheme=scheme, storage_state=scene.state)
     for view in scene.views:
@@ -101,7 +101,9 @@ async def test_axe_reports_nothing_on_any_view(browser: Browser, url: str, scene
     await require_accessible(stranger)
 
 
-@pytest.mark.parametrize("width", [360, 1280, 1920])
+@pytest.mark.parametrize(
+    "width", [1280, *(pytest.param(width, marks=pytest.mark.long) for width in (360, 1920))]
+)
 async def test_no_view_is_wider_than_its_window(browser: Browser, url: str, scene: Scene, width: int) -> None:
     window: Any = {"width": width, "height": 800}
     page = await tab_of(browser, url, viewport=window, storage_state=scene.state)

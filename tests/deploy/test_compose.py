@@ -81,6 +81,7 @@ def drumbeat(stack: Stack, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_a_campaign_goes_through_the_services(stack: Stack) -> None:
     write_audience(stack.directory / "data" / "people.csv", PEOPLE)
     stack.up()

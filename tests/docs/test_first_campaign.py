@@ -7,6 +7,8 @@ import socket
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.docs.reader import BIN, blocks
 from tests.docs.test_links import ROOT
 
@@ -42,6 +44,7 @@ def script(section: str, receiver: int, emulator: int) -> str:
     return text.replace(str(RECEIVER), str(receiver)).replace(str(EMULATOR), str(emulator))
 
 
+@pytest.mark.long
 def test_the_first_campaign_runs_as_it_stands(tmp_path: Path) -> None:
     section = (ROOT / "README.md").read_text("utf-8").split("## A first campaign\n")[1].split("\n## ")[0]
     (promised,) = [line for line in section.split("`") if line.startswith("5 rows = ")]

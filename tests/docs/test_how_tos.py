@@ -21,6 +21,7 @@ BEFORE = {
 ELSEWHERE = {"measure-this-machine.md": "tests/benchmarks/test_command.py"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", [page.name for page in HOW_TOS if page.name not in ELSEWHERE])
 def test_every_command_of_a_page_runs(page: str, reader: Callable[[Before], Reader]) -> None:
     follower = reader(BEFORE.get(page, Before()))

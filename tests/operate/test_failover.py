@@ -49,6 +49,7 @@ def await_pause(campaign: Campaign, operator: Operator) -> None:
     operator.follow_next("Fail over")
 
 
+@pytest.mark.long
 def test_a_standby_that_lagged_takes_over(drumbeat: Drumbeat) -> None:
     """Asynchronous: the standby lacks the last second. Its claims are lost, and nobody gets a second message."""
     with replicated(drumbeat) as operator, planned(drumbeat, RECIPIENTS, status_delay_s=0.3) as campaign:

@@ -145,6 +145,7 @@ def roles(empty_database_url: str) -> Iterator[tuple[str, ...]]:
         asyncio.run(execute(empty_database_url, f"DROP OWNED BY {role} CASCADE", f"DROP ROLE {role}"))
 
 
+@pytest.mark.long
 def test_a_campaign_runs_with_the_three_roles(drumbeat: Drumbeat, roles: tuple[str, ...]) -> None:
     owner, worker, reader = roles
     drumbeat.settings["database_url"] = owner

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from drumbeat.engine.core.states import REASONS, ReasonCode
 from drumbeat.engine.errors import DrumbeatError
 from tests.cli.processes import Drumbeat
@@ -53,6 +55,7 @@ def test_the_index_leads_to_every_page_of_the_folder() -> None:
     assert {page.name for page in PAGES.glob("*.md")} - {"README.md"} == set(linked)
 
 
+@pytest.mark.long
 def test_the_procedures_with_a_campaign_in_flight(drumbeat: Drumbeat, database_url: str) -> None:
     drumbeat.settings["database_url"] = database_url
     with planned(drumbeat, RECIPIENTS, status_delay_s=0) as campaign:
