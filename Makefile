@@ -71,7 +71,7 @@ test: check tools
 
 # Whole runs, whole pages of commands, the further forms of views: CI runs them after `make test`.
 test-long: setup tools
-	$(PYTEST) -m long
+	$(PYTEST) -m "long and not slow"
 
 # Both, with all examples of each property, and then the tests marked slow, one at a time.
 test-all: check tools
