@@ -1,4 +1,4 @@
-"""All operations of the interface: one table, which makes the routes and the document."""
+"""The table of all operations of the interface. It makes the routes and the document."""
 
 from __future__ import annotations
 
@@ -48,8 +48,9 @@ JSON, CSV, EVENTS = "application/json", "text/csv", "text/event-stream"
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`reply`: a class that describes it; None: any text of the media type. `key`: whether it takes an
-    Idempotency-Key, and needs one. `takes_long`: it may be answered with 202 and the address of its job.
+    """An operation of the interface. `reply` is the class that describes the reply; None stands for any text
+    of the media type. `takes_key`: it takes an Idempotency-Key. `needs_key`: it needs one. `takes_long`: it
+    may be answered with 202 and the address of its job.
     """
 
     method: str
