@@ -80,7 +80,7 @@ def _describe(operation: Operation, schemas: dict[str, Schema]) -> Schema:
     }
     if operation.takes_long:
         found["responses"]["202"] = {
-            "description": "It goes on: `Location` says how far it is",
+            "description": "The work goes on as a job: `Location` is the address of its progress",
             "headers": {"Location": {"schema": TEXT}},
             "content": {operation.media_type: {"schema": _schema(Job, schemas, "serialization")}},
         }
