@@ -1,4 +1,4 @@
-"""Checks the licences of what Drumbeat runs with, and keeps their list.
+"""The check of the licences of the packages that Drumbeat runs with, and their list.
 
 python requirements/licences.py            fails if a licence is not allowed or the list is not up to date
 python requirements/licences.py --write    writes the list
@@ -36,7 +36,7 @@ licence.
 
 
 def licence_of(package: str) -> str:
-    """The SPDX expression of a package."""
+    """Return the SPDX expression of a package."""
     try:
         said = metadata(package)
     except PackageNotFoundError:
@@ -50,7 +50,7 @@ def licence_of(package: str) -> str:
 
 
 def is_allowed(expression: str) -> bool:
-    """Whether every licence that the expression names is allowed."""
+    """Return whether every licence that the expression names is allowed."""
     return set(re.split(r" AND | OR |[()]", expression)) - {""} <= ALLOWED
 
 

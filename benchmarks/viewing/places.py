@@ -1,4 +1,6 @@
-"""Every address of the console that shows something, from its routes, so that no new view is forgotten."""
+"""The addresses of the console that show something, made from its routes, so that no new view is
+forgotten.
+"""
 
 from __future__ import annotations
 
@@ -56,8 +58,8 @@ class View:
 
 
 def views(examples: Mapping[str, str]) -> list[View]:
-    """All views. `examples`: what stands after a word of a path (`campaigns`: a name), and `row`, `after`,
-    `phone` of queries. BenchmarkFailed if a route needs one that is not there.
+    """Return all views. `examples`: the value after a word of a path (`campaigns`: a name), and `row`,
+    `after`, `phone` of queries. BenchmarkFailed if a route needs one that is not there.
     """
     found = (
         route.path for route in routes() if route.method == "GET" and not route.path.startswith(_NO_VIEWS)
@@ -67,7 +69,9 @@ def views(examples: Mapping[str, str]) -> list[View]:
 
 
 def _is_file(path: str) -> bool:
-    """Files come last: the console works on the next part of one that nobody reads to its end."""
+    """Return whether the address is a file. Files come last: the console works on the next part of one that
+    nobody reads to its end.
+    """
     return path.endswith("/export")
 
 

@@ -1,4 +1,6 @@
-"""Fills a database with a large campaign, partly sent, and with what else an account has after some years."""
+"""The filling of a database with a large campaign, partly sent, and with the other data of an account after
+some years.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ class Planted:
     ordinal: int
 
     def examples(self, reference: str) -> dict[str, str]:
-        """What the addresses of views name: see `views`. `reference`: of an upload."""
+        """Return the values that the addresses of views name: see `views`. `reference`: the reference of an
+        upload.
+        """
         return {
             "campaigns": self.name,
             "templates": str(TEMPLATE["name"]),

@@ -29,7 +29,7 @@ CHECKS: dict[str, Check] = {
 
 
 def check_content(kind: object, message: dict[str, Any], media: MediaKinds) -> Any:
-    """The content of a free-form message, once it keeps the rules of its type; else `Refused`."""
+    """Return the content of a free-form message if it keeps the rules of its type, else raise `Refused`."""
     check = CHECKS.get(kind) if isinstance(kind, str) else None
     if check is None:
         raise Refused(131051, f"type is template, {', '.join(CHECKS)}, not {kind!r}")

@@ -1,4 +1,6 @@
-"""What each route takes and gives. A test keeps this table equal to the table of routes."""
+"""The operations: the request and the reply of each route. A test keeps this table equal to the table of
+routes.
+"""
 
 from typing import Any, NamedTuple
 
@@ -35,7 +37,7 @@ PAGE_QUERY: dict[str, Schema] = {
 
 
 class Operation(NamedTuple):
-    """`media_type` is the reply's; a control route needs no token."""
+    """An operation. `media_type` is the reply's. A control route needs no token."""
 
     summary: str
     reply: Schema
@@ -47,7 +49,7 @@ class Operation(NamedTuple):
 
 
 def interface(base: str, product: str) -> dict[tuple[str, str], Operation]:
-    """The operations of the interface, by method and path."""
+    """Return the operations of the interface, by method and path."""
     filters = dict.fromkeys(("name", "status", "category", "language"), TEXT)
     profile = f"{base}/{{id}}/{product}_business_profile"
     subscription = record(
@@ -109,7 +111,7 @@ def interface(base: str, product: str) -> dict[tuple[str, str], Operation]:
 
 
 def control() -> dict[tuple[str, str], Operation]:
-    """The operations of the control plane."""
+    """Return the operations of the control plane."""
     faults = record({"faults": array(OBJECT)})
     health = record({"status": {"const": "ok"}, "identity": {"const": IDENTITY}, "cpu_s": NUMBER})
     paths: dict[tuple[str, str], Operation] = {
@@ -154,7 +156,7 @@ def control() -> dict[tuple[str, str], Operation]:
 
 
 def document_operation(operation: Operation, variables: list[str], *, secured: bool) -> dict[str, Any]:
-    """One operation as OpenAPI writes it."""
+    """Return one operation as OpenAPI writes it."""
     parameters: list[dict[str, Any]] = [
         {
             "name": name,

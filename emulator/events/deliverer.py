@@ -1,4 +1,4 @@
-"""Delivers events to their subscribers: signed, in batches, at least once, without delaying a send."""
+"""The delivery of events to their subscribers: signed, in batches, at least once, without delaying a send."""
 
 import asyncio
 from typing import Protocol
@@ -21,7 +21,7 @@ POST_TIMEOUT_S = 10.0
 
 
 class EventSource(Protocol):
-    """Where the events come from. The attributes are read anew each time, because a reset replaces them."""
+    """The source of the events. The attributes are read anew each time, because a reset replaces them."""
 
     clock: Clock
     events: Events
@@ -33,7 +33,7 @@ class EventSource(Protocol):
 
 
 class Deliverer:
-    """Posts the events of a source."""
+    """A task that posts the events of a source."""
 
     def __init__(self, source: EventSource) -> None:
         self._source = source

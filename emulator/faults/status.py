@@ -1,4 +1,4 @@
-"""Faults of events: a status is lost, sent twice, late, or in another order."""
+"""The faults of events: a status is lost, sent twice, late, or in another order."""
 
 import random
 from collections.abc import Callable
@@ -16,28 +16,28 @@ StatusEffect: TypeAlias = Callable[[list[Status], int, StatusSchedule, random.Ra
 def missing(
     _batch: list[Status], _index: int, _schedule: StatusSchedule, _chance: random.Random
 ) -> list[Status]:
-    """The status is not sent."""
+    """Return no status: it is not sent."""
     return []
 
 
 def duplicate(
     batch: list[Status], index: int, _schedule: StatusSchedule, _chance: random.Random
 ) -> list[Status]:
-    """The status is sent twice."""
+    """Return the status twice."""
     return [batch[index], batch[index]]
 
 
 def reordered(
     batch: list[Status], index: int, _schedule: StatusSchedule, chance: random.Random
 ) -> list[Status]:
-    """The status is swapped with a later one of its batch."""
+    """Swap the status with a later one of its batch."""
     other = chance.randrange(index, len(batch))
     batch[index], batch[other] = batch[other], batch[index]
     return [batch[index]]
 
 
 def late(options: Options) -> StatusEffect:
-    """The status is sent after `delay_s` (5)."""
+    """Return the fault that sends a status after `delay_s` (5)."""
     delay_ns = round(number_of(options, "delay_s", 5, 0, 31 * 86_400) * SECOND_NS)
 
     def effect(

@@ -149,8 +149,8 @@ OPERATIONS = (
     _steering("cancel", "Cancel a campaign for good", campaigns.cancel_named),
     Operation(
         "POST", f"{CAMPAIGN}/test-sends", SEND, "Send its message to own phones as a test",
-        campaigns.test_send, shapes.TestSends, request=shapes.TestSendRequest, status=201, takes_key=True, needs_key=True,
-        allowance=TEST_SENDS,
+        campaigns.test_send, shapes.TestSends, request=shapes.TestSendRequest, status=201, takes_key=True,
+        needs_key=True, allowance=TEST_SENDS,
     ),
     Operation(
         "POST", f"{CAMPAIGN}/retries", SEND, "Plan a campaign for the recipients whom it did not reach",

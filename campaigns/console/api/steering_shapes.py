@@ -108,7 +108,9 @@ class OptionChange(TypedDict):
 
 
 class Planned(TypedDict):
-    """A campaign after a retry, clone or edit. `changes`: the options that an edit changed, or would change."""
+    """A campaign after a retry, clone or edit. `changes`: the options that an edit changed or would
+    change.
+    """
 
     name: str
     state: CampaignState
