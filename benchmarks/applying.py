@@ -103,7 +103,7 @@ def measure(url: str, recipients: int, stream: Stream, commit_events: int = GROU
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Updated rows, those of them without an index entry (HOT), and the size of the table."""
+    """The updated rows, those of them without an index entry (HOT), and the size of the table."""
 
     updates: float
     hot: float
@@ -169,7 +169,7 @@ async def _receive_all(connection: Connection, keys: list[Key], apart: int, comm
 
 
 def _stream(keys: list[Key], apart: int, installation: str) -> Iterator[StatusEvent]:
-    """Return their events in order of arrival, with random disorder."""
+    """Yield their events in order of arrival, with random disorder."""
     chance = random.Random(7)  # the same stream each time
     now_us = int(time.time() * 1e6)
     arrivals = [
@@ -203,7 +203,7 @@ async def _apply_all(connection: Connection) -> tuple[int, float]:
 
 
 async def _update_bare(connection: Connection, keys: list[Key]) -> float:
-    """Return rows a second, in the same disorder. Each pass writes one status to each row."""
+    """Update the rows in the same disorder. Each pass writes one status to each row. Return rows a second."""
     chance = random.Random(8)  # the same order each time
     update = SQL["update_bare"]
     shuffled = sorted(range(len(keys)), key=lambda index: index + chance.random() * DISORDER)

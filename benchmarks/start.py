@@ -44,13 +44,11 @@ SENDS_S = 1.0  # before it is stopped; by then it has claimed, sent and stored
 ENDS_S_MAX = 15.0
 
 End = Callable[[Database, Process], float]
-"""Ends the process; returns when the next one may write, on the monotonic clock."""
+"""A function that ends the process and returns when the next one may write, on the monotonic clock."""
 
 
 def interrupt(database: Database, process: Process) -> float:
-    """Send Ctrl-C, and wait until the process has ended. Return the time from which the next write is
-    permitted.
-    """
+    """Send Ctrl-C, and wait until the process has ended. Return when the next one may write."""
     process.send_signal(signal.SIGINT)
     if process.wait(ENDS_S_MAX) != 128 + signal.SIGINT:
         raise BenchmarkFailed(f"the run ended with {process.returncode} after Ctrl-C")
@@ -58,14 +56,18 @@ def interrupt(database: Database, process: Process) -> float:
 
 
 def kill(_: Database, process: Process) -> float:
-    """Kill the process with kill -9. This machine can prove that the process is dead."""
+    """Kill the process with kill -9, when this machine can prove that it is dead. Return when the next one
+    may write.
+    """
     process.kill()
     process.wait(ENDS_S_MAX)
     return time.monotonic() + PACE_WINDOW_S
 
 
 def kill_unproven(database: Database, process: Process) -> float:
-    """Kill a process with kill -9 that this machine cannot prove to be dead."""
+    """Kill the process with kill -9, when this machine cannot prove that it is dead. Return when the next one
+    may write.
+    """
     kill(database, process)
     _execute(database, "forget_owners")
     return _leased_until_s(database) + CLAIM_VALID_S + PACE_WINDOW_S

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from drumbeat.emulator.tiers import UNLIMITED, limit_of
 
-# Of milliseconds, of seconds and of a factor: a larger one is a mistake.
+# The largest delay in milliseconds, in seconds and as a factor: a larger one is a mistake.
 DELAY_LIMIT = 1e8
-# Up to here every JSON parser reads an integer exactly.
+# Every JSON parser reads an integer up to this one exactly.
 SEED_LIMIT = 2**53
 QUOTA_SCOPES = ("number", "account")
 _FAULT_MEMBERS = ("kind", "probability", "count")

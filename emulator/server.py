@@ -23,7 +23,7 @@ from drumbeat.emulator.wire.connection import EmulatorConnection
 from drumbeat.http_server.server import Server
 
 BACKLOG = 4096
-# For replies that are open when the service stops.
+# The time for replies that are open when the service stops.
 DRAIN_S = 2.0
 
 

@@ -57,7 +57,7 @@ class RequestParser:
         self._headers: Headers = {}
         self._body: bytes | bytearray = b""
         self._body_bytes = self._body_limit_bytes = self._usual_bytes = 0
-        # What arrived after the head, and how much of it since the body last grew.
+        # The bytes that arrived after the head, and the count of those that came since the body last grew.
         self._rest_bytes = self._body_bytes_before = self._trailer_bytes = 0
         # Bound methods of a list and a dict: the parser fills them without a call into Python for each line.
         self._url: list[bytes] = []

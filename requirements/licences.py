@@ -11,9 +11,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LIST = ROOT / "docs" / "reference" / "licences.md"
-# Licences of what may be passed on together with Apache-2.0 code. MPL-2.0 covers only its own files.
+# Licences of packages that may be passed on together with Apache-2.0 code. MPL-2.0 covers only its own files.
 ALLOWED = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "MPL-2.0", "PSF-2.0"}
-# What packages write that name no SPDX expression.
+# The spellings of packages that name no SPDX expression.
 SPELLINGS = {
     "Apache 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",

@@ -1,4 +1,4 @@
-"""CPU cores, CPU time and the conditions of a measurement.
+"""The CPU cores, the CPU time and the conditions of a measurement.
 
 The sender runs on the first core; the emulator and Postgres share the last one. With two cores or more they
 do not take each other's time. On a shared machine wall time depends on other programs, so every rate stands

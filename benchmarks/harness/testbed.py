@@ -14,7 +14,7 @@ from drumbeat.benchmarks.harness.workers import run_worker
 STAGE_S_MAX = 900.0
 
 OnProgress = Callable[[float, float | None], None]
-"""(seconds since the measurement began, messages a second that the emulator accepts now, if known)"""
+"""A function of (seconds since the measurement began, messages a second accepted now or None)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ class BaselineResult:
 
 
 Send = Callable[[str, dict[str, object]], Awaitable[bool]]
-"""(number, body): sends one message; True if it was accepted."""
+"""A function of (number, body) that sends one message and returns True if it was accepted."""
 
 
 def run(name: str, task: dict[str, Any]) -> BaselineResult:

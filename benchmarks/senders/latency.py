@@ -15,7 +15,7 @@ PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 # Upper bounds of the histogram in ms: each 2^(1/3) times the last, from 0.25 ms to 16 s.
 BOUNDS_MS = tuple(0.25 * 2 ** (step / 3) for step in range(49))
 TIMED_MAX = 200_000  # 8 bytes each
-# Of these, as many as a worker reports: enough for a p99.9, and the line fits into the buffer of a pipe.
+# A worker reports so many of these: enough for a p99.9, and the line fits into the buffer of a pipe.
 REPORTED_MAX = 5_000
 
 

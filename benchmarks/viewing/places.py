@@ -12,8 +12,8 @@ from drumbeat.campaigns.console.api.operations import PREFIX
 from drumbeat.campaigns.console.server import routes
 
 _PARAMETER = "{"
-# What only leads to a change of one upload, user, token or person, or says how far work is, and no campaign
-# makes slower.
+# Addresses that only lead to a change of one upload, user, token or person, or show the progress of work. No
+# campaign makes them slower.
 _NO_VIEWS = (
     "/static/",
     "/new/{reference}/rows/download",
@@ -27,7 +27,7 @@ _NO_VIEWS = (
     "/users/{name}",
     "/tokens/{name}",
 )
-# What is also asked of a view: the costly forms of its query. The campaign's middle is `{row}` and `{after}`.
+# The costly queries that a view is also asked with. The campaign's middle is `{row}` and `{after}`.
 QUERIES = {
     "/campaigns": ("state=running", "tests=true"),
     "/campaigns/{name}/recipients": (

@@ -19,11 +19,11 @@ from drumbeat.engine.store.migrate import migrate
 from drumbeat.engine.store.queries import named_statements
 
 SQL = named_statements((files("drumbeat.benchmarks.viewing") / "seed.sql").read_text("utf-8"), "seed.sql")
-SMALL = "small"  # beside the large campaign: what its views take tells what size costs
+SMALL = "small"  # beside the large campaign: the times of its views show the cost of size
 SMALL_RECIPIENTS = 10_000
 SENT_SHARE = 0.5
 SESSIONS = 2
-# Of an account that has been used for some years.
+# The counts of an account that has been used for some years.
 CAMPAIGNS, TEMPLATES, SUPPRESSIONS, AUDITS, REPLIES_OF_RANGES = 300, 100, 200_000, 20_000, 1_000
 _RANGES_PER_STATEMENT = 100
 _RATE_PER_S = 1_000.0

@@ -123,7 +123,7 @@ class ListChecks:
 
 
 def forget_found(upload: Upload) -> None:
-    """Remove the result of the last check, so that the next look begins a check."""
+    """Remove the result of the last check, so that the next request starts a check."""
     (upload.directory / FOUND_FILE).unlink(missing_ok=True)
 
 

@@ -25,7 +25,7 @@ SECRET_BYTES = 32
 PASSWORD_CHARACTERS_MIN = 12
 PASSWORD_CHARACTERS_MAX = 1_000  # a hash of a megabyte would cost seconds
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}")
-# What hashes at the same time: each takes 64 MiB and a tenth of a second of a core.
+# Hashes computed at the same time: each takes 64 MiB and a tenth of a second of a core.
 HASHES_MAX = 2
 
 _HASHER = PasswordHasher()
@@ -266,7 +266,8 @@ def _is_right(stored: str, password: str) -> bool:
         return False
 
 
-# Compared with for a user who does not exist, so that it takes the usual time. Its result does not count.
+# The hash that is compared with the password of a user who does not exist, so that the reply takes the usual
+# time. The result does not count.
 _OF_NOBODY = (
     "$argon2id$v=19$m=65536,t=3,p=4$A6zt0s4Rbz8oN53ABawPBA$YnsYHOjn4OGCvOfF1qOnErfBiZVVKdRTdrXElIQqqE8"
 )

@@ -44,7 +44,7 @@ _OF_ERRORS: tuple[tuple[type[Exception], int, str], ...] = (
     (Unreachable, 503, "unreachable"),
     (AuthenticationError, 502, "service_refused"),
 )
-# What the library of the checks calls by its own words.
+# Plain words for the kinds of errors that pydantic names.
 _FAULTS = {
     "missing": "nothing is given",
     "int_parsing": "this is not a whole number",

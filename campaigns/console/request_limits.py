@@ -28,15 +28,15 @@ class Allowance:
 
 # An upload fills the disk, and its check takes a core for seconds.
 UPLOADS = Allowance("upload", 20, 15.0)
-# Each reads all rows of a list in a process of its own. A program repeats it until the check has ended.
+# A check reads all rows of a list in a process of its own. A program repeats it until the check has ended.
 LIST_CHECKS = Allowance("list-check", 20, 5.0)
-# Each sends a message, which costs money and a part of the number's rate.
+# A test sends a message, which costs money and a part of the number's rate.
 TEST_SENDS = Allowance("test-send", 20, 15.0)
-# One reads millions of rows.
+# An export reads millions of rows.
 EXPORTS = Allowance("export", 20, 10.0)
 # A report and a plan read each recipient: seconds of a connection and of the database for ten million.
 WHOLE_READINGS = Allowance("whole-reading", 20, 5.0)
-# Those of all callers together take turns: others need the rest of the pool.
+# Only so many run at once, for all callers together: other requests need the rest of the pool.
 WHOLE_READINGS_AT_ONCE = 2
 # The service allows 200 management calls an hour to all processes: about half are left to the workers.
 SERVICE_CALLS = Allowance("service-call", 10, 36.0, is_shared=True)

@@ -50,9 +50,9 @@ from drumbeat.engine.system_error import system_error_text
 
 POOL_CONNECTIONS = 8
 BODY_BYTES_MAX = 1 << 20  # of a form; an upload has a limit of its own and is written to a file
-CLIENT_LEFT = 499  # as proxies count it; nobody receives it
+CLIENT_LEFT = 499  # the status that proxies log for a client that left; nobody receives it
 TIDY_S = 3_600.0
-# What stands below these is changed by forms and programs, and shown live.
+# Forms and programs change the resources below these paths, and pages show them live.
 LIVE_PATHS = tuple(f"{prefix}/{name}/" for prefix in ("", PREFIX) for name in ("campaigns", "numbers"))
 CLOSE_S_MAX = 5.0  # for requests that are answered while the console stops
 
@@ -133,7 +133,7 @@ async def _answer_problems(request: web.Request, handler: Handler) -> web.Stream
     except asyncio.CancelledError:
         raise
     except Exception as error:
-        if has_left(request):  # as in the middle of an export: the error is that nobody reads
+        if has_left(request):  # the error is that nobody reads the reply any more
             return web.Response(status=CLIENT_LEFT)
         problem = problem_of(error)
         if problem.code == "unexpected":

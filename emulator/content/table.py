@@ -13,7 +13,7 @@ from drumbeat.emulator.errors import Refused
 Check = Callable[[dict[str, Any], MediaKinds], None]
 
 MEDIA_TYPES = ("image", "video", "audio", "document", "sticker")
-# What a customer may send; each carries an object of its own name.
+# The types that a customer may send. Each has an object of its own name.
 INCOMING_TYPES = (
     "text", *MEDIA_TYPES, "interactive", "button", "reaction", "location", "contacts", "order", "system",
     "unsupported",

@@ -14,7 +14,7 @@ from drumbeat.emulator.events.subscriber import CONCURRENCY, Batch, Subscriber
 
 log = structlog.get_logger("emulator")
 
-# How often due events are looked for. Meanwhile a batch gathers.
+# The interval between two looks for due events. Meanwhile a batch gathers.
 PUMP_INTERVAL_S = 0.02
 # A subscriber that has not answered by then has refused.
 POST_TIMEOUT_S = 10.0

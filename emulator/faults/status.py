@@ -8,8 +8,8 @@ from drumbeat.emulator.clock import SECOND_NS
 from drumbeat.emulator.faults.options import Options, number_of
 from drumbeat.emulator.schedule import Status, StatusSchedule
 
-# What is sent instead of the status at an index of the batch that is due. The random stream is the fault's
-# own; the schedule takes what is to happen later.
+# Returns the statuses to send instead of the one at an index of the due batch. The random stream is the
+# fault's own. The schedule takes statuses that are sent later.
 StatusEffect: TypeAlias = Callable[[list[Status], int, StatusSchedule, random.Random], list[Status]]
 
 

@@ -26,7 +26,7 @@ GRANULARITIES_S = {
     "MONTHLY": 30 * 86_400,
 }
 POINTS_LIMIT = 5_000
-# What a conversation costs by category, in the account's currency: invented, but in a plausible relation.
+# The cost of a conversation by category, in the account's currency: invented, but in a plausible relation.
 COSTS = {"marketing": 0.0625, "utility": 0.0080, "authentication": 0.0315, "service": 0.0}
 
 

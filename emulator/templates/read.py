@@ -15,7 +15,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(_[A-Z]{2,3})?")
 _COMPONENT_TYPES = ("HEADER", "BODY", "FOOTER", "BUTTONS")
 BODY_LIMIT_CHARACTERS = 1024
 BUTTONS_LIMIT = 10
-# What each kind of button must have (open point).
+# The members that each kind of button must have (open point).
 _BUTTON_MEMBERS = {
     "QUICK_REPLY": ("text",),
     "URL": ("text", "url"),

@@ -9,7 +9,7 @@ CATEGORIES = ("MARKETING", "UTILITY", "AUTHENTICATION")
 STATUSES = ("PENDING", "APPROVED", "REJECTED", "PAUSED", "DISABLED")
 MEDIA_FORMATS = ("IMAGE", "VIDEO", "DOCUMENT")
 HEADER_FORMATS = ("TEXT", *MEDIA_FORMATS, "LOCATION")
-# What fills a button on send (open point). A URL is filled only if it has a variable.
+# The value that fills a button on send (open point). A URL is filled only if it has a variable.
 _REQUIRED_BUTTONS = {"URL": "url", "COPY_CODE": "copy_code", "OTP": "url"}
 _OPTIONAL_BUTTONS = {"QUICK_REPLY": "quick_reply", "FLOW": "flow", "CATALOG": "catalog"}
 

@@ -1,4 +1,4 @@
-"""Numbers, templates, the suppression list and the audit in the interface."""
+"""The numbers, templates, the suppression list and the audit in the interface."""
 
 from __future__ import annotations
 

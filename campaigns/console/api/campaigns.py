@@ -168,7 +168,7 @@ def replying(action: Steer) -> Callable[[web.Request], Awaitable[web.Response]]:
 
 def change_json(change: CampaignChange, note: str = "") -> dict[str, Any]:
     found = asdict(change)
-    del found["stays_paused"]  # of `--all` alone
+    del found["stays_paused"]  # only for `--all`
     return {**found, "stopped_numbers": list(found["stopped_numbers"]), "note": note}
 
 

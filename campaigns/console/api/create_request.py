@@ -14,7 +14,7 @@ from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.options.values import checked
 from drumbeat.engine.errors import DrumbeatError
 
-# The audience is the uploaded file, and nobody names files of this machine.
+# The audience is the uploaded file, and no request may name files of this machine.
 NOT_OF_A_REQUEST = frozenset(
     {
         "audience",

@@ -29,7 +29,7 @@ class _Request(BaseModel):
 
 
 class NoQuery(_Request):
-    """No parameters."""
+    """A query without parameters."""
 
 
 class CampaignsQuery(_Request):
@@ -123,7 +123,7 @@ class Share(TypedDict):
 
 
 class Waiting(TypedDict):
-    """Recipients who wait for the hours of their time zones."""
+    """The recipients who wait for the hours of their time zones."""
 
     reason: str
     code: str | None

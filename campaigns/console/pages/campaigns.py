@@ -41,7 +41,7 @@ LISTS: web.AppKey[SharedReadings[str]] = web.AppKey("lists", SharedReadings)
 PAGE_ROWS = 25
 STEERING = {"start": start_named, "pause": pause_named, "cancel": cancel_named}
 EVENTS = (CampaignEvent.START, CampaignEvent.PAUSE, CampaignEvent.RESUME, CampaignEvent.CANCEL)
-CONFIRMED = (CampaignEvent.START, CampaignEvent.CANCEL)  # what cannot be undone is asked first
+CONFIRMED = (CampaignEvent.START, CampaignEvent.CANCEL)  # a page confirms first what cannot be undone
 
 
 async def home(_: web.Request) -> web.Response:

@@ -187,6 +187,8 @@ async def _plan(request: web.Request, campaign: Campaign) -> dict[str, Any] | No
     reading = asyncio.ensure_future(
         request.app[PLANS].get(f"{campaign.name}\n{campaign.campaign_id} {made_of}")
     )
-    reading.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may ask any more
+    reading.add_done_callback(
+        lambda done: done.cancelled() or done.exception()
+    )  # perhaps nobody waits for it any more
     done, _ = await asyncio.wait({reading}, timeout=WAIT_S)
     return reading.result() if done else None

@@ -19,7 +19,7 @@ from drumbeat.engine.core.placeholder import MEDIA, Placeholder
 from drumbeat.engine.core.placeholder_changes import placeholder_differences
 from drumbeat.engine.errors import ConfigurationError
 
-# What fills a placeholder; nothing: of optional buttons; unset: a person has to choose.
+# The sources of a placeholder's value. Only optional buttons have NOTHING. UNSET: a person has to choose.
 COLUMN, TEXT, NOTHING, UNSET = "column", "text", "nothing", ""
 # Choices that belong to one template, and end with it.
 OF_A_TEMPLATE = (

@@ -21,7 +21,7 @@ SECTIONS = {
     "users": "users.title",
     "tokens": "tokens.title",
 }
-COMMAND = "`drumbeat "  # a command is no remedy for who sits before a page
+COMMAND = "`drumbeat "  # a command is no remedy for a person who reads a page
 OF_UPLOADS = ("/new/", "/suppression/import/")
 
 
