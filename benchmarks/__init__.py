@@ -1,4 +1,4 @@
-"""How fast Drumbeat is, measured against the emulator and beside baselines.
+"""The benchmarks: the speed of Drumbeat, measured against the emulator and beside baselines.
 
 Each question has one file: `python -m drumbeat.benchmarks.throughput`. `drumbeat bench` runs the first six in
 turn (`suite.py`) and writes a report.

@@ -1,12 +1,13 @@
-"""How many status events a second are applied? The baseline is a bare UPDATE by primary key.
+"""The benchmark of applying: how many status events a second are applied? The baseline is a bare UPDATE by
+primary key.
 
     python -m drumbeat.benchmarks.applying [RECIPIENTS [EVENTS_A_COMMIT]]
 
-Three events a recipient (sent, delivered, read), out of order as in a real stream, 1,000 in a commit by
-default, in batches of 10,000, from the inbox to the counters. Two streams: in one a recipient's events come
-close together, so that a batch often writes its row only once; in the other each comes alone. In the same run
-and on the same rows, the baseline is `UPDATE ... FROM` of 10,000 keys, without inbox, reduction and counters.
-Starts a temporary Postgres with fsync on.
+Each recipient has three events (sent, delivered, read), out of order as in a real stream. They go from the
+inbox to the counters, 1,000 in a commit by default, in batches of 10,000. There are two streams: in one a
+recipient's events come close together, so that a batch often writes its row only once; in the other each
+comes alone. In the same run and on the same rows, the baseline is `UPDATE ... FROM` of 10,000 keys, without
+inbox, reduction and counters. Starts a temporary Postgres with fsync on.
 
 Profile (EXPLAIN ANALYZE of each statement, perf): over four tenths of the time to find and write the rows, a
 quarter to look up what is recorded, a fifth to take the events out of their groups, sort and reduce them, a
@@ -68,7 +69,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Events that were applied. CPU seconds are those of this process and of its database session.
+    """The events that were applied. CPU seconds are those of this process and of its database session.
 
     `baseline_per_s`: rows a second of the bare UPDATE. `updates`, `hot`: rows written, and those written
     without an index entry. Sizes are those of `outcomes` with its indexes.
@@ -102,7 +103,7 @@ def measure(url: str, recipients: int, stream: Stream, commit_events: int = GROU
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Updated rows, those of them without an index entry (HOT), and the size of the table."""
+    """The updated rows, those of them without an index entry (HOT), and the size of the table."""
 
     updates: float
     hot: float
@@ -168,7 +169,7 @@ async def _receive_all(connection: Connection, keys: list[Key], apart: int, comm
 
 
 def _stream(keys: list[Key], apart: int, installation: str) -> Iterator[StatusEvent]:
-    """Their events in order of arrival, with random disorder."""
+    """Yield their events in order of arrival, with random disorder."""
     chance = random.Random(7)  # the same stream each time
     now_us = int(time.time() * 1e6)
     arrivals = [
@@ -194,7 +195,7 @@ def _stream(keys: list[Key], apart: int, installation: str) -> Iterator[StatusEv
 
 
 async def _apply_all(connection: Connection) -> tuple[int, float]:
-    """Events applied, and the seconds that it took."""
+    """Apply all events. Return their count, and the seconds that it took."""
     began_s, applied = time.perf_counter(), 0
     while taken := (await apply_statuses(connection)).taken:
         applied += taken
@@ -202,7 +203,7 @@ async def _apply_all(connection: Connection) -> tuple[int, float]:
 
 
 async def _update_bare(connection: Connection, keys: list[Key]) -> float:
-    """Rows a second, in the same disorder; each pass writes one status to each row."""
+    """Update the rows in the same disorder. Each pass writes one status to each row. Return rows a second."""
     chance = random.Random(8)  # the same order each time
     update = SQL["update_bare"]
     shuffled = sorted(range(len(keys)), key=lambda index: index + chance.random() * DISORDER)
@@ -216,7 +217,9 @@ async def _update_bare(connection: Connection, keys: list[Key]) -> float:
 
 
 async def _written(connection: Connection) -> Written:
-    """What was written to `outcomes` since the last reset of the statistics."""
+    """Return the counts of rows written to `outcomes` since the last reset of the statistics, and
+    its size.
+    """
     await connection.execute(SQL["flush_statistics"])
     row = await connection.fetchrow(SQL["outcomes_written"])
     assert row is not None

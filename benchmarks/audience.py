@@ -1,4 +1,4 @@
-"""How many rows a second are planned from each form of an audience? The baseline is CSV.
+"""The benchmark of audience forms: how many rows a second are planned from each? The baseline is CSV.
 
     python -m drumbeat.benchmarks.audience [ROWS]
 
@@ -45,7 +45,9 @@ BATCH_ROWS = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One plan. `recipients` and `digest` are the same for the same recipients. Memory is resident."""
+    """The result of one plan. `recipients` and `digest` are the same for the same recipients. Memory is
+    resident.
+    """
 
     elapsed_s: float
     recipients: int
@@ -91,7 +93,7 @@ async def _plan(url: str, directory: Path, form: str) -> Planned:
 
 
 def write_forms(directory: Path, rows: int) -> None:
-    """The files, from the rows of the CSV file."""
+    """Write the files, from the rows of the CSV file."""
     write_audience(directory / "audience.csv", rows)
     with (directory / "audience.jsonl").open("wb") as file:
         header, table = _rows(directory)

@@ -1,4 +1,5 @@
-"""Does Drumbeat keep its promises under faults? Hundreds of seeded runs, and a table of what they showed.
+"""The benchmark of promises: does Drumbeat keep them under faults? Hundreds of seeded runs, and a table of
+their results.
 
     python -m drumbeat.benchmarks.chaos --write
 
@@ -42,10 +43,10 @@ POLICY_RECIPIENTS = 5_000
 
 @dataclass(slots=True)
 class RunGroup:
-    """Runs of one kind: how a seed becomes a plan, and what else they need.
+    """The runs of one kind: the function that makes a plan from a seed, and the needs of the runs.
 
-    `events` False: the service sends no status events. `policy`: of the campaigns, and checked.
-    `skipped`: why this machine cannot do such runs.
+    `events` False: the service sends no status events. `policy`: of the campaigns, and checked. `skipped`:
+    the reason why this machine cannot do such runs.
     """
 
     name: str
@@ -60,7 +61,7 @@ class RunGroup:
 
 
 def groups(recipients: int) -> list[RunGroup]:
-    """All groups in their order, with their default counts of runs: about 55 minutes in all."""
+    """Return all groups in their order, with their default counts of runs: about 55 minutes in all."""
     sending_s = recipients / RATE_PER_S
 
     def plain(name: str, runs: int, make: Callable[[int, float], schedule.Plan], **others: Any) -> RunGroup:
@@ -85,7 +86,7 @@ def groups(recipients: int) -> list[RunGroup]:
 
 
 def chosen(arguments: argparse.Namespace) -> list[RunGroup]:
-    """The groups and counts of runs that the options name."""
+    """Return the groups and counts of runs that the options name."""
     known = groups(arguments.recipients)
     found = [group for group in known if not arguments.only or group.name in arguments.only]
     for group in found:
@@ -135,7 +136,9 @@ def _note(broken: list[str], report: Report) -> None:
 
 
 def table(done: list[RunGroup]) -> str:
-    """The figures as a Markdown table, a row for each group, and a line for each one skipped or cut short."""
+    """Return the figures as a Markdown table: a row for each group, and a line for each one skipped or cut
+    short.
+    """
     headings = [
         "runs", "faults", "recipients", *COUNTED, "other broken promises", "in doubt, then settled",
         "twice by declared resend", "most in doubt", "bound", "takeover, s: median", "worst",

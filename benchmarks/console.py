@@ -1,13 +1,15 @@
-"""What does the console cost, beside a campaign of ROWS recipients that is sent meanwhile?
+"""The benchmark of the console: what does it cost, beside a campaign of ROWS recipients that is sent
+meanwhile?
 
     python -m drumbeat.benchmarks.console [ROWS] [--only views] [--streams 50] [--requests 30] [--rate 1000]
         [--turns 12] [--window 5] [--minutes 10] [--data DIRECTORY]
 
-Three questions. `views`: how long does each view take while --rate messages a second are sent, their events
-come back, and --streams are open? Asked for the large campaign and, in turn, for one of 10,000. `watching`:
-what do --streams cost? The engine at full speed without and with them in turns of --window seconds, and the
-transactions that 1 and --streams of them cause. `memory`: do a tab in Chromium and the servers keep their
-memory in --minutes, at a thousand events a second? Exit code 1 if an aim is missed.
+It answers three questions. `views`: how long does each view take while --rate messages a second are sent,
+their events come back, and --streams are open? This is asked for the large campaign and, in turn, for one of
+10,000. `watching`: what do --streams cost? The engine runs at full speed without and with them in turns of
+--window seconds; the transactions that 1 and --streams of them cause are counted. `memory`: do a tab in
+Chromium and the servers keep their memory in --minutes, at a thousand events a second? The exit code is 1 if
+an aim is missed.
 
 The engine has the first core. Postgres, the emulator, the console, the receiver, the readers of the streams
 and Chromium share the last one. Half of the campaign is sent before, written as rows by SQL with the states,
@@ -75,7 +77,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What each part has."""
+    """The state that every part uses."""
 
     options: Options
     database: Database
@@ -110,7 +112,9 @@ def parsed() -> Options:
 
 
 def seeded(database: Database, recipients: int) -> list[Planted]:
-    """The campaigns of a filled database; it is filled if it is not, or with another number of recipients."""
+    """Return the campaigns of a filled database. Fill it if it is empty or has another number of
+    recipients.
+    """
     note = database.home / SEEDED
     if note.exists():
         known = [Planted(**each) for each in orjson.loads(note.read_bytes())]
@@ -126,7 +130,7 @@ def seeded(database: Database, recipients: int) -> list[Planted]:
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """The engine while it sends. `receiver`: of the events, if there are any."""
+    """The engine while it sends. `receiver`: the receiver of events, if there are any."""
 
     engine: psutil.Process
     receiver: ReceiverProcess | None
@@ -134,7 +138,7 @@ class Sending:
 
 @contextmanager
 def sending(bench: Bench, rate_per_s: float, *, events: bool) -> Iterator[Sending]:
-    """The engine sends the large campaign during the block, through all numbers together at this rate."""
+    """Send the large campaign with the engine during the block, through all numbers together at this rate."""
     url = bench.database.url
     with ExitStack() as stack:
         emulator = stack.enter_context(own_emulator(EmulatorSpec(NUMBERS, NO_LIMIT_PER_S, events=events)))
@@ -169,7 +173,9 @@ def views_part(bench: Bench) -> bool:
 
 
 def load() -> str:
-    """Of the whole machine in the last minute: other programs slow everything that is measured."""
+    """Return the load of the whole machine in the last minute: other programs slow everything that is
+    measured.
+    """
     return f"{os.getloadavg()[0]:.1f}"
 
 

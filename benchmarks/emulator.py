@@ -1,4 +1,5 @@
-"""How many sends a second does the emulator answer on one core, with all checks and the ledger?
+"""The benchmark of the emulator: how many sends a second does it answer on one core, with all checks and the
+ledger?
 
     python -m drumbeat.benchmarks.emulator [--seconds 8] [--connections 64]
 
@@ -61,7 +62,7 @@ async def serve_bare() -> None:
 
 
 def load_per_s(url: str, options: argparse.Namespace) -> float:
-    """Requests a second that wrk sends; BenchmarkFailed if a reply is not 200."""
+    """Return the requests a second that wrk sends. BenchmarkFailed if a reply is not 200."""
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
         script.write(SCRIPT)
         script.flush()
@@ -76,7 +77,7 @@ def load_per_s(url: str, options: argparse.Namespace) -> float:
 
 
 def measured(options: argparse.Namespace, *arguments: str, module: str) -> tuple[float, float]:
-    """A server on a core of its own: requests a second, and CPU microseconds each."""
+    """Measure a server on a core of its own. Return requests a second, and CPU microseconds each."""
     with listening(*arguments, module=module) as server:
         psutil.Process(server.pid).cpu_affinity(sender_cores())
         began_s = cpu_s(server.pid)

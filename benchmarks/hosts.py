@@ -1,4 +1,5 @@
-"""Do several hosts share the numbers fairly, and is nobody sent to twice or forgotten when one is lost?
+"""The benchmark of several hosts: do they share the numbers fairly, and is nobody sent to twice or forgotten
+when one is lost?
 
     python -m drumbeat.benchmarks.hosts [--rate 20] [--repeats 1]
 

@@ -1,12 +1,13 @@
-"""How much memory does a run take, and does it grow with the audience or with the in-flight requests?
+"""The benchmark of memory: how much does a run take, and does it grow with the audience or the in-flight
+requests?
 
     python -m drumbeat.benchmarks.memory [ROWS]
 
 The real command sends for some seconds; the largest values seen are printed: private memory (its own pages,
 which are free once it ends) and resident memory, which includes libraries that other processes share. Both
-are from /proc/PID/smaps_rollup, so Linux only. First over in-flight requests: the emulator answers after a
-second, so that 1,000/s keep 1,000 in flight. Then over audiences of 10,000 to ROWS recipients. The baseline
-is an interpreter that has imported the command and does nothing.
+are from /proc/PID/smaps_rollup, so Linux only. The first table is over in-flight requests: the emulator
+answers after a second, so that 1,000/s keep 1,000 in flight. The second is over audiences of 10,000 to ROWS
+recipients. The baseline is an interpreter that has imported the command and does nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ IDLE = f"{IMPORT}; import sys; print(flush=True); sys.stdin.read()"
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Of a process: private bytes, resident bytes, and connections to the emulator."""
+    """The usage of a process: private bytes, resident bytes, and connections to the emulator."""
 
     private_bytes: int
     resident_bytes: int
@@ -54,14 +55,14 @@ class Usage:
 
 
 def memory(pid: int) -> Usage:
-    """The memory of a process now."""
+    """Return the memory of a process now."""
     lines = [line.split() for line in Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()[1:]]
     sizes = {fields[0]: int(fields[1]) * 1024 for fields in lines}
     return Usage(sum(size for name, size in sizes.items() if name.startswith("Private_")), sizes["Rss:"])
 
 
 def imported() -> Usage:
-    """An interpreter that has imported the command."""
+    """Return the usage of an interpreter that has imported the command."""
     with subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", IDLE], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
@@ -71,7 +72,7 @@ def imported() -> Usage:
 
 
 def measured(database: Database, recipients: int, spec: EmulatorSpec) -> Usage:
-    """The largest usage while a campaign is sent."""
+    """Return the largest usage while a campaign is sent."""
     with own_emulator(spec) as emulator, tempfile.TemporaryFile() as errors:
         asyncio.run(seed_campaign(database.url, dict.fromkeys(emulator.numbers, spec.rate_per_s), recipients))
         with running(database, emulator, errors) as process:

@@ -1,4 +1,4 @@
-"""What do metrics cost the engine, scraped once a second?
+"""The benchmark of metrics: what do they cost the engine, scraped once a second?
 
     python -m drumbeat.benchmarks.metrics [REPEATS] [--numbers 32] [--messages 200000]
 
@@ -29,7 +29,7 @@ SCRAPE_PERIOD_S = 1.0
 
 
 class Scraper:
-    """Scrapes once a second in a thread. `sizes`: the bytes of each answer."""
+    """A thread that scrapes once a second. `sizes`: the bytes of each answer."""
 
     def __init__(self, port: int) -> None:
         self.sizes: list[int] = []

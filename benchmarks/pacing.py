@@ -1,4 +1,4 @@
-"""How close does the engine come to the limit, and does it ever exceed it?
+"""The benchmark of pacing: how close does the engine come to the limit, and does it ever exceed it?
 
     python -m drumbeat.benchmarks.pacing [SECONDS]
 
@@ -8,8 +8,8 @@ throttled share; and the sender's CPU a message. The baseline is the limit. The 
 purpose; `engine.core.pace.token_bucket` says why. In the last two rows the judge is another server than the
 emulator, with a strict sliding second (`harness/strict_server.py`), on the core that it shares with Postgres.
 
-Measure on an idle machine. The engine does not make up for a stall of its process, and a stall between
-engine and server compresses arrivals that were written apart. Both reduce the figures.
+Measure on an idle machine. The engine does not make up for a stall of its process, and a stall between engine
+and server compresses arrivals that were written apart. Both reduce the figures.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from drumbeat.benchmarks.senders.runs import run_engine
 
 @dataclass(frozen=True, slots=True)
 class PacingCase:
-    """`limit_per_s`: of each number. `judge`: the server that counts and throttles."""
+    """A case. `limit_per_s`: the limit of each number. `judge`: the server that counts and throttles."""
 
     limit_per_s: float
     numbers: int

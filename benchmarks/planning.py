@@ -1,4 +1,5 @@
-"""How many rows of an audience file are planned a second? The baseline is a bare COPY of the same file.
+"""The benchmark of planning: how many rows of an audience file are planned a second? The baseline is a bare
+COPY of the same file.
 
     python -m drumbeat.benchmarks.planning [ROWS [REPEATS]]
 
@@ -48,7 +49,8 @@ NAMES = ("Ana", "João", "Zoë", "Márcia", "Siân", "Łukasz", "Nguyễn", "Bob
 class Planned:
     """A plan of `rows`. CPU seconds are those of this process, of its workers and of Postgres.
 
-    `baseline_per_s`: rows a second of the bare COPY. `ended_s`: when each step of the plan ended.
+    `baseline_per_s`: rows a second of the bare COPY. `ended_s`: the time at which each step of the plan
+    ended.
     """
 
     rows: int
@@ -88,7 +90,9 @@ def measure(url: str, server_pid: int, rows: int, directory: str = ".") -> Plann
 
 
 def audience(rows: int) -> Iterator[str]:
-    """Brazilian mobile numbers: 1 in 100 with separators, 1 in 200 invalid, 1 in 500 a duplicate."""
+    """Yield the rows: Brazilian mobile numbers, 1 in 100 with separators, 1 in 200 invalid, 1 in 500 a
+    duplicate.
+    """
     chance = random.Random(7)  # the same file each time
     yield "phone,name,order,city\n"
     for row in range(rows):
@@ -109,7 +113,7 @@ def write_audience(path: Path, rows: int) -> None:
 
 
 async def prepare(url: str) -> None:
-    """An empty schema with a template and a number."""
+    """Make an empty schema with a template and a number."""
     await clear_database(url)
     await migrate(url)
     connection = await connect(url)
@@ -134,7 +138,7 @@ async def _copy_bare(url: str, path: Path) -> float:
 
 
 async def _plan(url: str, path: Path, rows: int) -> tuple[float, dict[str, float]]:
-    """The duration of the plan in seconds, and when each of its steps ended."""
+    """Return the duration of the plan in seconds, and the time at which each of its steps ended."""
     spec = CampaignSpec(
         "bench",
         str(TEMPLATE["name"]),
@@ -158,7 +162,7 @@ async def _plan(url: str, path: Path, rows: int) -> tuple[float, dict[str, float
 
 
 def _workers_cpu_s() -> float:
-    """CPU of the child processes that have ended."""
+    """Return the CPU of the child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

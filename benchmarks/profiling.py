@@ -1,4 +1,5 @@
-"""Where does the engine spend its CPU? Sends a campaign in this very process, so that a profiler sees it.
+"""The profile of the engine: where does it spend its CPU? Sends a campaign in this very process, so that a
+profiler sees it.
 
     py-spy record -- python -m drumbeat.benchmarks.profiling [MESSAGES]
 

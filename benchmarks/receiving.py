@@ -1,4 +1,5 @@
-"""How many signed status events a second are committed before their 200? The baseline is a bare Protocol.
+"""The benchmark of receiving: how many signed status events a second are committed before their 200? The
+baseline is a bare Protocol.
 
     python -m drumbeat.benchmarks.receiving [SECONDS]
 
@@ -60,7 +61,7 @@ _PATH = "/webhook"
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """Posts with a reply of 200, and the 99th percentile of the time to the reply.
+    """The posts with a reply of 200, and the 99th percentile of the time to the reply.
 
     CPU seconds are those of the receiver and of Postgres. `baseline_per_s`: posts a second of the baseline.
     """
@@ -117,7 +118,7 @@ def measure(
 
 
 def requests_of(statuses: int) -> list[bytes]:
-    """Signed HTTP requests; each status belongs to another message."""
+    """Return signed HTTP requests. Each status belongs to another message."""
     return [_post(_body(range(first, first + statuses))) for first in range(0, BODIES * statuses, statuses)]
 
 
@@ -234,7 +235,7 @@ class _Client(asyncio.Protocol):
 
 
 async def _drive(port: int, requests: list[bytes], seconds: float) -> list[float]:
-    """The time to each reply, ascending."""
+    """Return the time to each reply, ascending."""
     loop = asyncio.get_running_loop()
     taken_s: list[float] = []
     refused: list[bytes] = []

@@ -1,12 +1,12 @@
-"""Does a message cost the same however many recipients, numbers and processes there are?
+"""The benchmark of scaling: does a message cost the same however many recipients, numbers and processes there
+are?
 
     python -m drumbeat.benchmarks.scaling [--largest 1000000] [--repeats 3] [--only TABLE]
 
 Prints the sender's CPU for each message, median of the repeats: over the audience (10 thousand to `--largest`
-planned recipients, of which about 9,000 are sent), over numbers that share a fixed total rate, over
-processes with a fixed rate each, and over processes at a service that takes 0.4 s for each reply. The
-baseline is the first row of each table. A row below its rate says so. A TABLE is audiences, numbers,
-processes or latency.
+planned recipients, of which about 9,000 are sent), over numbers that share a fixed total rate, over processes
+with a fixed rate each, and over processes at a service that takes 0.4 s for each reply. The baseline is the
+first row of each table. A row below its rate says so. A TABLE is audiences, numbers, processes or latency.
 
 The rates are well below what a core can carry. In a full process batches grow and a message costs less, so
 that rows could not be compared.
@@ -73,17 +73,17 @@ PROCESSES_MAX = max(load.processes for load in TABLES["processes"].values())
 
 
 def loads(table: Table, largest: int) -> dict[str, Load]:
-    """The rows of a table by title; audiences up to `largest`."""
+    """Return the rows of a table by title, with audiences up to `largest`."""
     return {title: load for title, load in TABLES[table].items() if (load.messages or 0) <= largest}
 
 
 def service_share(run: Run) -> float:
-    """The share of their common core that emulator and Postgres used; near 1 they set the rate."""
+    """Return the share of their common core that emulator and Postgres used. Near 1 they set the rate."""
     return ((run.service_cpu_s or 0.0) + (run.database_cpu_s or 0.0)) / run.elapsed_s
 
 
 def reaches(load: Load, per_s: float) -> bool:
-    """Whether a row reached its rate; otherwise it cannot be compared."""
+    """Return whether a row reached its rate. Otherwise it cannot be compared."""
     return per_s >= REACHED_MIN * load.total_per_s
 
 

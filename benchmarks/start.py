@@ -1,11 +1,12 @@
-"""How soon after `drumbeat campaign run` does the first message arrive, however large the campaign is?
+"""The benchmark of the start: how soon after `drumbeat campaign run` does the first message arrive, however
+large the campaign is?
 
     python -m drumbeat.benchmarks.start [ROWS [REPEATS]]
 
 Measures the real command from the start of its process to the first message at the emulator, for a campaign
-of ROWS recipients; the baseline is a campaign of 10,000. Four situations: a draft whose number nobody has
-used for long; again after Ctrl-C; again after kill -9; and after kill -9 when nothing proves that the process
-is dead (as on another machine). If another sender was there before, the time starts when
+of ROWS recipients; the baseline is a campaign of 10,000. There are four situations: a draft whose number
+nobody has used for long; again after Ctrl-C; again after kill -9; and after kill -9 when nothing proves that
+the process is dead (as on another machine). If another sender was there before, the time starts when
 `engine.store.leases` permits the next write: a second after the number was released or its owner killed, 3 s
 after the lease if the death cannot be proven. The import of the command is measured beside it. All modules
 are compiled first, as an installation leaves them, because with PYTHONDONTWRITEBYTECODE each start would
@@ -43,11 +44,11 @@ SENDS_S = 1.0  # before it is stopped; by then it has claimed, sent and stored
 ENDS_S_MAX = 15.0
 
 End = Callable[[Database, Process], float]
-"""Ends the process; returns when the next one may write, on the monotonic clock."""
+"""A function that ends the process and returns when the next one may write, on the monotonic clock."""
 
 
 def interrupt(database: Database, process: Process) -> float:
-    """Ctrl-C; wait until the process has ended."""
+    """Send Ctrl-C, and wait until the process has ended. Return when the next one may write."""
     process.send_signal(signal.SIGINT)
     if process.wait(ENDS_S_MAX) != 128 + signal.SIGINT:
         raise BenchmarkFailed(f"the run ended with {process.returncode} after Ctrl-C")
@@ -55,14 +56,18 @@ def interrupt(database: Database, process: Process) -> float:
 
 
 def kill(_: Database, process: Process) -> float:
-    """kill -9; this machine can prove that the process is dead."""
+    """Kill the process with kill -9, when this machine can prove that it is dead. Return when the next one
+    may write.
+    """
     process.kill()
     process.wait(ENDS_S_MAX)
     return time.monotonic() + PACE_WINDOW_S
 
 
 def kill_unproven(database: Database, process: Process) -> float:
-    """kill -9 of a process that this machine cannot prove to be dead."""
+    """Kill the process with kill -9, when this machine cannot prove that it is dead. Return when the next one
+    may write.
+    """
     kill(database, process)
     _execute(database, "forget_owners")
     return _leased_until_s(database) + CLAIM_VALID_S + PACE_WINDOW_S
@@ -76,7 +81,9 @@ ENDS: dict[str, End] = {
 
 
 def measured(database: Database, emulator: MeasuredEmulator) -> dict[str, float]:
-    """For each situation: seconds from the start, or from the permission to write, to the first arrival."""
+    """Return, for each situation, the seconds to the first arrival: from the start, or from the permission to
+    write.
+    """
     _execute(database, "back_to_draft")
     _execute(database, "long_released")
     found: dict[str, float] = {}
@@ -101,14 +108,14 @@ def _one_run(
 
 
 def import_s() -> float:
-    """How long the interpreter takes to start, import the command and end."""
+    """Return how long the interpreter takes to start, import the command and end."""
     began_s = time.monotonic()
     subprocess.run([sys.executable, "-W", "ignore", "-c", IMPORT], check=True, preexec_fn=move_to_sender_core)
     return time.monotonic() - began_s
 
 
 def _leased_until_s(database: Database) -> float:
-    """When the lease ends, or when the number was released, on the monotonic clock."""
+    """Return when the lease ends, or when the number was released, on the monotonic clock."""
     until_s = asyncio.run(_ask(database.url, "leased_until"))
     return float(until_s) - time.time() + time.monotonic()
 
@@ -126,7 +133,7 @@ async def _ask(url: str, statement: str) -> float:
 
 
 def campaign(rows: int, repeats: int) -> dict[str, list[float]]:
-    """The measurements of a campaign of `rows` recipients, for each situation."""
+    """Return the measurements of a campaign of `rows` recipients, for each situation."""
     found: dict[str, list[float]] = {}
     with postgres() as database, own_emulator(EmulatorSpec(1, RATE_PER_S)) as emulator:
         began_s = time.monotonic()

@@ -1,5 +1,5 @@
-"""What `drumbeat bench` measures, in order. Each repeat measures everything once, so that a change in the
-machine's speed affects all figures alike.
+"""The suite of `drumbeat bench`: its measurements, in order. Each repeat measures everything once, so that a
+change in the machine's speed affects all figures alike.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ AnyRun = Run | StageRun
 
 @dataclass(frozen=True, slots=True)
 class SuiteRequest:
-    """What a user asks for. `service`: the URL of a running emulator; None starts one."""
+    """The wishes of a user. `service`: the URL of a running emulator; None starts one."""
 
     load: Load
     repeats: int
@@ -60,9 +60,9 @@ class SuiteRequest:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One measurement of a repeat. `amount`: how much, in words; `takes_s`: about how long.
+    """One measurement of a repeat. `amount`: its size, in words. `takes_s`: about how long it takes.
 
-    `load`: of a measurement that sends; `stage`: of one that does not; `table`: of a row of scaling.
+    `load`: of a measurement that sends. `stage`: of one that does not. `table`: of a row of scaling.
     """
 
     part: Part
@@ -77,7 +77,7 @@ class Measurement:
 
 
 class ProgressListener(Protocol):
-    """Gets the progress of the suite."""
+    """A listener that gets the progress of the suite."""
 
     def began(self, turn: int, measurement: Measurement) -> None: ...
 
@@ -87,7 +87,7 @@ class ProgressListener(Protocol):
 
 
 def measurements(request: SuiteRequest) -> list[Measurement]:
-    """The measurements of one repeat, in order."""
+    """Return the measurements of one repeat, in order."""
     makers: dict[Part, Callable[[Load], Iterator[Measurement]]] = {
         "throughput": _throughput,
         "pacing": _pacing,
@@ -100,7 +100,7 @@ def measurements(request: SuiteRequest) -> list[Measurement]:
 
 
 def duration_s(request: SuiteRequest) -> float:
-    """About how long the suite takes."""
+    """Return about how long the suite takes."""
     return request.repeats * sum(measurement.takes_s for measurement in measurements(request))
 
 
@@ -117,7 +117,7 @@ def run_suite(request: SuiteRequest, listener: ProgressListener) -> Results:
 def _sending(
     part: Part, name: str, title: str, load: Load, *, baseline: bool = False, table: Table | None = None
 ) -> Measurement:
-    """A measurement of the engine, or of the baseline `name`."""
+    """Return a measurement of the engine, or of the baseline `name`."""
     for_s = load.duration_s or 0.0
     seeding_s = 0.0 if baseline else load.recipients / SEEDED_PER_S
     measure: Callable[[Testbed], AnyRun] = (

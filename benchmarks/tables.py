@@ -1,4 +1,4 @@
-"""Do the tables stay in shape while a large campaign is sent, or do they bloat?
+"""The benchmark of tables: do they stay in shape while a large campaign is sent, or do they bloat?
 
     python -m drumbeat.benchmarks.tables [MESSAGES] [--events]
 
@@ -34,7 +34,8 @@ QUERY_PERIOD_S = 2.0
 
 @dataclass(slots=True)
 class Horizon:
-    """What kept VACUUM back: the oldest transaction in seconds, the oldest snapshot in later transactions.
+    """The limits that kept VACUUM back: the oldest transaction in seconds, the oldest snapshot in later
+    transactions.
 
     `course`: at each query, the messages so far and the engine's CPU seconds for them.
     """
@@ -63,7 +64,8 @@ async def ask(url: str, statement: str) -> list[asyncpg.Record]:
 
 
 def by_tenths(course: list[tuple[int, float]], messages: int) -> list[float]:
-    """CPU microseconds of a message in each tenth of the campaign, by the queries nearest to its ends.
+    """Return the CPU microseconds of a message in each tenth of the campaign, by the queries nearest to its
+    ends.
 
     Too few queries make fewer parts.
     """

@@ -1,4 +1,5 @@
-"""How many messages a second does the engine send on one core, durable and with every guarantee?
+"""The benchmark of throughput: how many messages a second does the engine send on one core, durable and with
+every guarantee?
 
     python -m drumbeat.benchmarks.throughput [REPEATS] [--repeats 5] [--numbers 32] [--rate 1000]
         [--messages 200000] [--latency-ms 0] [--processes 1] [--events] [--only engine] [--json]
@@ -36,7 +37,7 @@ ENGINE, GUARDED = "engine", "guarded"
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """`messages`: enough to keep it busy for seconds; the speed of a core changes within one."""
+    """A baseline. `messages`: enough to keep it busy for seconds; the speed of a core changes within one."""
 
     title: str
     messages: int
@@ -56,7 +57,7 @@ BASELINES = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`only`: parts of names; empty means all."""
+    """The options. `only`: parts of names; empty means all."""
 
     repeats: int
     load: Load
@@ -102,7 +103,7 @@ def parsed() -> Options:
 
 
 def measurements(testbed: Testbed, options: Options) -> Iterator[tuple[str, Callable[[], Run]]]:
-    """The senders that were asked for, by name."""
+    """Yield the senders that were asked for, by name."""
     if options.wants(ENGINE):
         yield ENGINE, partial(run_engine, testbed, options.load)
     if options.wants(GUARDED):

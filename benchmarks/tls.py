@@ -1,4 +1,4 @@
-"""What does TLS cost a message, and a connection?
+"""The benchmark of TLS: what does it cost a message, and a connection?
 
     python -m drumbeat.benchmarks.tls [REPEATS]
 
@@ -71,7 +71,7 @@ async def serve(certificate: str, key: str) -> None:
 
 @contextmanager
 def serving() -> Iterator[dict[str, str]]:
-    """Run a server of both schemes on the service's core: scheme → URL."""
+    """Run a server of both schemes on the service's core, and yield scheme → URL."""
     if shutil.which("openssl") is None:
         raise BenchmarkFailed("`openssl` is needed to make a certificate: install it")
     with tempfile.TemporaryDirectory(prefix="drumbeat-bench-") as home, tempfile.TemporaryFile() as errors:
@@ -89,7 +89,7 @@ def serving() -> Iterator[dict[str, str]]:
 
 
 def cpu_us(sender: str, url: str) -> float:
-    """CPU microseconds a message of a sender in its own process."""
+    """Return the CPU microseconds a message of a sender in its own process."""
     task = Task(
         url=url,
         token="bench",
@@ -105,7 +105,7 @@ def cpu_us(sender: str, url: str) -> float:
 
 
 def connection_bytes(url: str) -> float:
-    """Private memory of each of CONNECTIONS, in their own process."""
+    """Return the private memory of each of CONNECTIONS, in their own process."""
     arguments = ["-m", "drumbeat.benchmarks.tls", "connect", url]
     with tempfile.TemporaryFile() as errors, started(arguments, stderr=errors) as process:
         if not (line := first_line(process)):

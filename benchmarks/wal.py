@@ -1,4 +1,4 @@
-"""What does a message cost the database: WAL, rows, commits, CPU and disk?
+"""The benchmark of the database: what does a message cost in WAL, rows, commits, CPU and disk?
 
     python -m drumbeat.benchmarks.wal [MESSAGES] [--events] [--numbers 32] [--rate 1000] [--often]
 
@@ -31,7 +31,7 @@ COUNTERS = ("wal_bytes", "page_images", "commits", "inserted", "updated", "delet
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What the server has counted since its start."""
+    """The counts of the server since its start."""
 
     wal_bytes: int
     page_images: int
@@ -59,7 +59,7 @@ def read_counters(database: Database) -> Counted:
 
 
 def plan(database: Database, load: Load) -> Counted:
-    """What planning the load's recipients costs, without any message."""
+    """Return the cost of planning the load's recipients, without any message."""
     before = read_counters(database)
     rates = {str(number): load.rate_per_s for number in range(load.numbers)}
     asyncio.run(seed_campaign(database.url, rates, load.recipients))
@@ -67,7 +67,7 @@ def plan(database: Database, load: Load) -> Counted:
 
 
 def send(database: Database, load: Load, planned: Counted) -> tuple[Run, Counted]:
-    """The run, and what it cost beyond the planning."""
+    """Return the run, and its cost beyond the planning."""
     before = read_counters(database)
     run = run_engine(Testbed(database), load)
     return run, read_counters(database).since(before).since(planned)

@@ -1,4 +1,4 @@
-"""Parts of the pages that are made from code."""
+"""The parts of the pages that are made from code."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -6,18 +6,18 @@ MADE_FROM_CODE = "<!-- Made from the code by `python -m documentation.reference 
 
 
 def cell(text: str | None) -> str:
-    """A text in one line, for a cell of a table."""
+    """Return a text in one line, for a cell of a table."""
     return " ".join((text or "").split()).replace("|", "\\|")
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of cells that are Markdown already."""
+    """Return a table of cells that are Markdown already."""
     first, *others = [f"| {' | '.join(row)} |\n" for row in (header, *rows)]
     return f"{first}|{'---|' * len(header)}\n{''.join(others)}"
 
 
 def linked(text: str, links: Mapping[str, str]) -> str:
-    """The text with links. `links`: phrases of the text, and where each leads."""
+    """Return the text with links. `links` maps phrases of the text to the targets of their links."""
     for phrase, target in links.items():
         if phrase not in text:
             raise ValueError(f"nothing links to {target}: {phrase!r} does not stand in {text!r}")

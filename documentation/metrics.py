@@ -129,7 +129,7 @@ def _rows(collector: Any) -> list[tuple[str, ...]]:
 
 
 def _sender() -> Collector:
-    """Of a process that owns no number."""
+    """Return the collector of a process that owns no number."""
     nothing: Any = SimpleNamespace(
         results_writer=SimpleNamespace(
             attempt_statistics=SimpleNamespace(outcomes={}), pending=0, oldest_s=0.0

@@ -23,13 +23,13 @@ _PAGE = re.compile(r"^\* \[(?P<title>[^\]]+)\]\((?P<path>[^)#]+)\)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Sets the navigation: a section for each bold heading of the index, a page for each item below it."""
+    """Set the navigation: a section for each bold heading of the index, a page for each item below it."""
     config.nav = navigation(INDEX.read_text("utf-8"))
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Replaces the files of docs/ by all files of the site, named by their paths in the repository."""
+    """Replace the files of docs/ by all files of the site, named by their paths in the repository."""
     for found in [file for file in files if file.src_dir == config.docs_dir]:
         files.remove(found)
     for path in _paths():
@@ -38,7 +38,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def navigation(index: str) -> list[dict[str, Any]]:
-    """`index`: the Markdown of docs/README.md. Returns the navigation as MkDocs takes it."""
+    """Return the navigation as MkDocs takes it. `index`: the Markdown of docs/README.md."""
     sections: list[dict[str, Any]] = [{"Drumbeat": "README.md"}, {"Documentation": "docs/README.md"}]
     for line in index.splitlines():
         if section := _SECTION.match(line):

@@ -1,7 +1,7 @@
-"""Writes the pages that are made from code.
+"""The writer of the pages that are made from code.
 
-python -m documentation.reference            fails if a page is not up to date
-python -m documentation.reference --write    writes the pages
+python -m documentation.reference            fails if a page is not up to date python -m
+documentation.reference --write    writes the pages
 """
 
 import re
@@ -82,7 +82,7 @@ slows a number down, or is tried again later, does so in a reply only.
 
 
 def pages() -> dict[str, str]:
-    """The path of each page in docs/ → its Markdown."""
+    """Return the path of each page in docs/ → its Markdown."""
     options = OPTIONS + "".join(_command(*found) for found in commands(get_group(app)))
     made = {
         "reference/options.md": options,
@@ -96,7 +96,7 @@ def pages() -> dict[str, str]:
 
 
 def commands(group: Any, path: tuple[str, ...] = ("drumbeat",)) -> Iterator[tuple[str, Any]]:
-    """Every command that does something, with the words that call it, in the order of `--help`."""
+    """Yield every command that does something, with the words that call it, in the order of `--help`."""
     if not hasattr(group, "list_commands"):
         yield " ".join(path), group
         return
@@ -181,7 +181,9 @@ def _error_codes() -> str:
 
 
 def in_words(codes: list[int]) -> str:
-    """Sorted codes; of a run only the first and the last one: [3, 200, 201, 202] → 3, 200 to 202."""
+    """Return sorted codes as text. Of a run only the first and the last one stand there: [3, 200, 201, 202] →
+    3, 200 to 202.
+    """
     runs: list[list[int]] = []
     for code in codes:
         if runs and code == runs[-1][-1] + 1:

@@ -68,7 +68,7 @@ def _rows() -> Iterator[tuple[str, str, str]]:
 
 
 def field_texts(owner: type) -> dict[str, str]:
-    """The text below each field of a class."""
+    """Return the text below each field of a class."""
     parsed = ast.parse(dedent(inspect.getsource(owner))).body[0]
     assert isinstance(parsed, ast.ClassDef)
     texts = {}

@@ -1,1 +1,3 @@
-"""Emulates the messaging service, for tests, benchmarks and first steps. Imports nothing of the engine."""
+"""The emulator of the messaging service, for tests, benchmarks and first steps. It imports nothing of the
+engine.
+"""

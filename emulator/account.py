@@ -1,4 +1,4 @@
-"""Business accounts, and the apps through which a business works with them."""
+"""The business accounts, and the apps through which a business works with them."""
 
 import math
 from collections import deque
@@ -28,18 +28,18 @@ class CallBudget:
         self._calls_ns.append(now_ns)
 
     def dump(self) -> list[Any]:
-        """For a snapshot."""
+        """Return the state for a snapshot."""
         return [self.calls_per_hour, list(self._calls_ns)]
 
     @classmethod
     def load(cls, state: list[Any]) -> "CallBudget":
-        """The reverse of `dump`."""
+        """Return the budget of a dumped state."""
         budget = cls(state[0])
         budget._calls_ns.extend(state[1])
         return budget
 
     def wait_minutes(self, now_ns: int) -> int:
-        """Minutes until another call is free; 0 when one is."""
+        """Return the minutes until another call is free, or 0 when one is."""
         if len(self._calls_ns) < self.calls_per_hour or not self._calls_ns:
             return 0
         return math.ceil((self._calls_ns[0] + HOUR_NS - now_ns) / (60 * SECOND_NS))
@@ -58,7 +58,7 @@ class Account:
     subscribed_apps: set[str] = field(default_factory=set)
 
     def category(self, template: tuple[str, str] | None) -> str:
-        """What a message is charged as, by name and language of its template; None is free-form."""
+        """Return the price category of a message, by name and language of its template. None is free-form."""
         if template is None:
             return "service"
         found = self.book.get(*template)

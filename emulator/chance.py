@@ -1,4 +1,4 @@
-"""Seeded chance: what happens to a recipient depends on the seed and the recipient, not on the order."""
+"""The seeded chance: the fate of a recipient depends on the seed and the recipient, not on the order."""
 
 from statistics import NormalDist
 
@@ -8,7 +8,7 @@ _QUANTILES = tuple(NormalDist().inv_cdf((step + 0.5) / 1024) for step in range(1
 
 
 def mix(seed: int, value: int) -> int:
-    """64 well spread bits from a seed and a value (the splitmix64 finaliser)."""
+    """Return 64 well spread bits from a seed and a value (the splitmix64 finaliser)."""
     state = (seed * 0x9E3779B97F4A7C15 + value + 0x9E3779B97F4A7C15) & _MASK
     state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
@@ -16,10 +16,10 @@ def mix(seed: int, value: int) -> int:
 
 
 def share(seed: int, value: int) -> float:
-    """A number in [0, 1) for this seed and value."""
+    """Return a number in [0, 1) for this seed and value."""
     return mix(seed, value) / 2**64
 
 
 def normal(bits: int) -> float:
-    """A standard normal quantile picked by the ten lowest of `bits`."""
+    """Return a standard normal quantile picked by the ten lowest of `bits`."""
     return _QUANTILES[bits & 1023]

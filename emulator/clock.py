@@ -6,7 +6,8 @@ SECOND_NS = 1_000_000_000
 
 
 class Clock:
-    """Nanoseconds of the machine's monotonic clock, plus what `advance` skipped.
+    """A clock that gives the nanoseconds of the machine's monotonic clock, plus the time that `advance`
+    skipped.
 
     Rates, windows and due times use this clock; nothing else in the emulator reads the time.
     """
@@ -16,16 +17,16 @@ class Clock:
         self._unix_ns_at_zero = time.time_ns() - time.monotonic_ns()
 
     def now_ns(self) -> int:
-        """Monotonic nanoseconds; never goes back."""
+        """Return monotonic nanoseconds, which never go back."""
         return time.monotonic_ns() + self._skipped_ns
 
     def unix_s(self, at_ns: int | None = None) -> int:
-        """Whole seconds since 1970 at a reading of this clock (now, if none is given)."""
+        """Return whole seconds since 1970 at a reading of this clock (now, if none is given)."""
         reading_ns = self.now_ns() if at_ns is None else at_ns
         return (reading_ns + self._unix_ns_at_zero) // SECOND_NS
 
     def at_unix_s(self, unix_s: int) -> int:
-        """The reading of this clock at a time since 1970."""
+        """Return the reading of this clock at a time since 1970."""
         return unix_s * SECOND_NS - self._unix_ns_at_zero
 
     def continue_from(self, now_ns: int, unix_s: int) -> None:
@@ -41,5 +42,5 @@ class Clock:
 
     @property
     def skipped_s(self) -> float:
-        """How far ahead of the machine this clock is, in seconds."""
+        """Return the seconds by which this clock is ahead of the machine."""
         return self._skipped_ns / SECOND_NS

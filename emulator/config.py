@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from drumbeat.emulator.tiers import UNLIMITED, limit_of
 
-# Of milliseconds, of seconds and of a factor: a larger one is a mistake.
+# The largest delay in milliseconds, in seconds and as a factor: a larger one is a mistake.
 DELAY_LIMIT = 1e8
-# Up to here every JSON parser reads an integer exactly.
+# Every JSON parser reads an integer up to this one exactly.
 SEED_LIMIT = 2**53
 QUOTA_SCOPES = ("number", "account")
 _FAULT_MEMBERS = ("kind", "probability", "count")
@@ -61,11 +61,12 @@ class FaultConfig:
 
 @dataclass(frozen=True, slots=True)
 class EmulatorConfig:
-    """`port` 0 is any free port. `status_delay` scales the delays of statuses: 1 is realistic, 0 is at once.
+    """The options of the emulator. `port` 0 is any free port. `status_delay` scales the delays of statuses: 1
+    is realistic, 0 is at once.
 
-    Ratios are shares of recipients, chosen by the seed: who is not on the network (131026 at once), whose
-    message fails after acceptance (status `failed`), who reads it. `quota_scope`: whether a messaging limit
-    holds for each number, or for all numbers of an account together.
+    Ratios are shares of recipients, chosen by the seed: those who are not on the network (131026 at once),
+    those whose message fails after acceptance (status `failed`), and those who read it. `quota_scope`: a
+    messaging limit holds for each number, or for all numbers of an account together.
     """
 
     host: str = "127.0.0.1"
@@ -124,7 +125,7 @@ class EmulatorConfig:
 
 
 def check_callback(url: str) -> None:
-    """ConfigError for a URL that cannot be posted to."""
+    """Raise ConfigError for a URL that cannot be posted to."""
     try:
         address = urlsplit(url)
         usable = address.scheme in ("http", "https") and address.hostname and address.port != 0
@@ -135,7 +136,7 @@ def check_callback(url: str) -> None:
 
 
 def parse_number(text: str) -> NumberConfig:
-    """`PNID[:RATE[:TIER]]` as the command line takes it."""
+    """Return a number from `PNID[:RATE[:TIER]]`, as the command line takes it."""
     number_id, colon, rest = text.partition(":")
     rate, _, tier = rest.partition(":")
     try:
@@ -147,7 +148,7 @@ def parse_number(text: str) -> NumberConfig:
 
 
 def fault_config(content: Any) -> FaultConfig:
-    """A fault from a mapping with `kind`, `probability`, `count` and the options of the kind."""
+    """Return a fault from a mapping with `kind`, `probability`, `count` and the options of the kind."""
     if not isinstance(content, Mapping) or not isinstance(content.get("kind"), str):
         raise ConfigError("a fault is a table with a kind")
     options = {name: value for name, value in content.items() if name not in _FAULT_MEMBERS}
@@ -163,7 +164,9 @@ def fault_config(content: Any) -> FaultConfig:
 
 
 def parse_fault(text: str) -> FaultConfig:
-    """`KIND[:PROBABILITY][,key=value…]` as the command line takes it, such as `lost-reply:0.01,count=5`."""
+    """Return a fault from `KIND[:PROBABILITY][,key=value…]`, as the command line takes it, such as
+    `lost-reply:0.01,count=5`.
+    """
     head, *pairs = text.split(",")
     kind, _, probability = head.partition(":")
     options = dict(pair.partition("=")[::2] for pair in pairs)

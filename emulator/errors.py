@@ -1,4 +1,4 @@
-"""Every error the service answers with, as one table: code, HTTP status, title.
+"""The table of every error that the service answers with: code, HTTP status, title.
 
 Codes and meanings are the interface's. The HTTP status of a code is an open point: of two possible ones the
 first is used. The part that finds a broken rule raises `Refused`; the gateway renders it.
@@ -10,7 +10,9 @@ import orjson
 
 
 class ErrorKind(NamedTuple):
-    """`status` is the HTTP status, `title` what follows the code in `error.message`."""
+    """A kind of error. `status` is the HTTP status, `title` the text that follows the code in
+    `error.message`.
+    """
 
     status: int
     title: str
@@ -68,7 +70,8 @@ KINDS: dict[int, ErrorKind] = {
 
 
 class Refused(Exception):
-    """A request broke a rule of the interface. `status` overrides the code's own HTTP status.
+    """An error for a request that broke a rule of the interface. `status` overrides the code's own HTTP
+    status.
 
     `headers` go with the reply.
     """
@@ -82,7 +85,7 @@ class Refused(Exception):
 
 
 def error_object(code: int, details: str, product: str, trace: str) -> dict[str, object]:
-    """The `error` member of a refused request's body (open point)."""
+    """Return the `error` member of a refused request's body (open point)."""
     return {
         "message": f"(#{code}) {KINDS[code].title if code in KINDS else 'An error of its own'}",
         "type": "OAuthException",
@@ -93,5 +96,5 @@ def error_object(code: int, details: str, product: str, trace: str) -> dict[str,
 
 
 def error_body(refused: Refused, product: str, trace: str) -> bytes:
-    """The whole JSON body of a refused request."""
+    """Return the whole JSON body of a refused request."""
     return orjson.dumps({"error": error_object(refused.code, refused.details, product, trace)})

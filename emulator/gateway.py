@@ -1,4 +1,6 @@
-"""Between HTTP and the service: the fast path of a send, faults, and the table of everything else."""
+"""The gateway between HTTP and the service: the fast path of a send, faults, and the table of everything
+else.
+"""
 
 import asyncio
 from collections.abc import Awaitable
@@ -66,11 +68,11 @@ class Gateway:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def is_send(self, target: bytes) -> bool:
-        """See the port."""
+        """Return whether a request is a send; see the port."""
         return target in self.service.send_endpoints
 
     def send(self, target: bytes, authorization: bytes | None, body: bytes) -> bytes | None:
-        """See the port. An error that nobody expected becomes error 1, as in `handle`."""
+        """Answer a send; see the port. An error that nobody expected becomes error 1, as in `handle`."""
         endpoint = self.service.send_endpoints.get(target)
         if endpoint is None or self.service.faults.of_exchange:
             return None
@@ -80,7 +82,7 @@ class Gateway:
             return render(self._unexpected())
 
     def admit(self, method: bytes, target: bytes) -> int | Ending:
-        """See the port."""
+        """Admit a request at the end of its head; see the port."""
         faults = self.service.faults
         if faults.of_exchange and method == b"POST" and (endpoint := self.service.send_endpoints.get(target)):
             exchange = Exchange(endpoint.number.id)
@@ -90,7 +92,9 @@ class Gateway:
         return UPLOAD_LIMIT_BYTES if target.endswith((b"/media", b"/restore")) else JSON_LIMIT_BYTES
 
     def handle(self, request: RawRequest, slot: ReplySlot) -> None:
-        """See `Application`. An error that nobody expected becomes error 1 and a log event."""
+        """Answer a request; see `Application`. An error that nobody expected becomes error 1 and a
+        log event.
+        """
         try:
             if (
                 request.method == b"POST"
@@ -108,7 +112,7 @@ class Gateway:
             self._finish(slot, self._unexpected())
 
     def refusal(self, status: int) -> bytes:
-        """See `Application`."""
+        """Return a refusal; see `Application`."""
         return render(self.service.refusals.reply(Refused(100, _REFUSALS[status], status)), closing=True)
 
     # --- sends that faults may meet
@@ -162,7 +166,9 @@ class Gateway:
             self._finish(slot, self._unexpected())
 
     def _unexpected(self) -> Reply:
-        """Called while an exception is handled: the log gets the traceback, the client an error."""
+        """Return the reply to an error that nobody expected. Called while the exception is handled: the log
+        gets the traceback, the client an error.
+        """
         log.exception("emulator_failed")
         return self.service.refusals.reply(Refused(1, "the emulator itself failed; its log has the reason"))
 

@@ -1,4 +1,4 @@
-"""Phone numbers, and the tokens that may use them."""
+"""The phone numbers, and the tokens that may use them."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ QUALITY_RATINGS = ("GREEN", "YELLOW", "RED", "UNKNOWN")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`expires_at_s` is Unix time, None for never; `accounts` None means every account."""
+    """A token. `expires_at_s` is Unix time, or None for never. `accounts` None means every account."""
 
     value: str
     permissions: frozenset[str] = frozenset({MESSAGING, MANAGEMENT})
@@ -56,5 +56,5 @@ class Number:
 
     @property
     def throughput_level(self) -> str:
-        """HIGH after the upgrade to 1,000 a second, else STANDARD."""
+        """Return HIGH after the upgrade to 1,000 a second, else STANDARD."""
         return "HIGH" if self.window.rate_per_s >= HIGH_THROUGHPUT_PER_S else "STANDARD"

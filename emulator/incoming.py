@@ -1,4 +1,6 @@
-"""Messages from customers: each opens the window of 24 hours and is announced, and can be marked as read."""
+"""The messages from customers: each opens the window of 24 hours and is announced, and can be marked
+as read.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +29,7 @@ class IncomingMessages:
         self.messages: dict[str, list[Any]] = {}
 
     def receive(self, number: Number, sender: int, message: dict[str, Any], name: str) -> str:
-        """A message from a customer; `message` holds the type and its content. Returns the wamid."""
+        """Store a message from a customer and return its wamid. `message` holds the type and its content."""
         now_ns = self._clock.now_ns()
         number.windows[sender] = now_ns
         # An incoming message takes part in the number's throughput, but is never refused.
@@ -44,7 +46,7 @@ class IncomingMessages:
         return wamid
 
     def mark_read(self, number: Number, message: dict[str, Any]) -> bytes:
-        """A request of the send endpoint that marks an incoming message as read (open point)."""
+        """Mark an incoming message as read, by a request of the send endpoint (open point)."""
         if message["status"] != "read":
             raise Refused(131009, "status is read")
         message_id = message.get("message_id")

@@ -1,4 +1,4 @@
-"""Uploaded files: kept for 30 days, fetched by an address that lives for five minutes."""
+"""The uploaded files: kept for 30 days, fetched by an address that lives for five minutes."""
 
 import hashlib
 import hmac
@@ -28,7 +28,7 @@ _MIME_TYPE = re.compile(r"[\w.+-]{1,64}/[\w.+-]{1,100}(; ?[\w.+-]+=[\w.+-]+)*", 
 
 @dataclass(frozen=True, slots=True)
 class MediaItem:
-    """`number_id`: the number that uploaded the file, or that received it."""
+    """An uploaded file. `number_id`: the number that uploaded the file, or that received it."""
 
     id: str
     number_id: str
@@ -39,12 +39,12 @@ class MediaItem:
 
     @property
     def kind(self) -> str:
-        """What it can be sent as."""
+        """Return the kind that the file can be sent as."""
         return kind_of_type(self.mime_type)
 
 
 def kind_of_type(mime_type: str) -> str:
-    """image, video, audio, sticker (image/webp), else document."""
+    """Return image, video, audio, sticker (image/webp), else document."""
     plain = mime_type.partition(";")[0].strip().lower()
     family = plain.partition("/")[0]
     if plain == "image/webp":
@@ -53,7 +53,7 @@ def kind_of_type(mime_type: str) -> str:
 
 
 class MediaStore:
-    """Files by id."""
+    """The files by id."""
 
     def __init__(self, clock: Clock, ids: Ids) -> None:
         self._clock = clock
@@ -63,11 +63,11 @@ class MediaStore:
         self._key = os.urandom(16)
 
     def items(self) -> list[MediaItem]:
-        """Every file kept."""
+        """Return every file kept."""
         return list(self._items.values())
 
     def keep(self, number_id: str, mime_type: str, content: bytes) -> MediaItem:
-        """Keep a new file; `Refused` (100) if `mime_type` is none, or as `add` does."""
+        """Keep a new file. `Refused` (100) if `mime_type` is none. Also raises the errors of `add`."""
         if not _MIME_TYPE.fullmatch(mime_type):
             raise Refused(100, "type is a MIME type such as image/jpeg")
         sha256, now_s = hashlib.sha256(content).hexdigest(), self._clock.unix_s()
@@ -87,14 +87,14 @@ class MediaStore:
         self._bytes += len(item.content)
 
     def find(self, media_id: str) -> MediaItem | None:
-        """A file that has not passed its 30 days."""
+        """Return a file that has not passed its 30 days."""
         item = self._items.get(media_id)
         if item is None or self._clock.unix_s() - item.uploaded_s >= LIFETIME_S:
             return None
         return item
 
     def kind_of(self, media_id: str) -> str | None:
-        """The kind of a file that can be sent."""
+        """Return the kind of a file that can be sent."""
         item = self.find(media_id)
         return item.kind if item else None
 
@@ -103,12 +103,14 @@ class MediaStore:
         self._bytes -= len(self._items.pop(media_id).content)
 
     def ticket(self, media_id: str, token: str) -> str:
-        """The end of a download address: the file, its expiry, and a signature over both and the token."""
+        """Return the end of a download address: the file, its expiry, and a signature over both and the
+        token.
+        """
         until_s = self._clock.unix_s() + ADDRESS_LIFETIME_S
         return f"{media_id}.{until_s}.{self._sign(media_id, str(until_s), token)}"
 
     def redeem(self, ticket: str, token: str) -> MediaItem | None:
-        """The file of a download address; None if it has expired or another token asked for it."""
+        """Return the file of a download address, or None if it has expired or another token asked for it."""
         media_id, _, rest = ticket.partition(".")
         until, _, signature = rest.partition(".")
         if not hmac.compare_digest(signature.encode(), self._sign(media_id, until, token).encode()):

@@ -31,7 +31,7 @@ ACCOUNT_LIMIT = 1_000
 
 
 class MessagingService:
-    """Accounts, numbers, templates, customers, ledger and events.
+    """The service: accounts, numbers, templates, customers, ledger and events.
 
     `send_endpoints` are by request target. The parts get what they need of each other, never this object.
     """
@@ -47,8 +47,8 @@ class MessagingService:
     def reset(self) -> None:
         """Return to the state of the start, with an empty ledger.
 
-        Clock, ids and callback stay, and whether messages get statuses. Every part is a new object, so a
-        caller that kept the former ones can put them back.
+        Clock, ids and callback stay, and so does the choice of statuses on or off. Every part is a new
+        object, so a caller that kept the former ones can put them back.
         """
         self._begin(self.subscriptions.callback, statuses_on=self.subscriptions.statuses_on)
 
@@ -93,7 +93,7 @@ class MessagingService:
             self.faults.add(FaultConfig("latency", options={"median_ms": config.latency_ms}))
 
     def open_account(self, account_id: str) -> Account:
-        """A business account with the sample templates; the first app gets its events."""
+        """Open a business account with the sample templates. The first app gets its events."""
         if len(self.accounts) >= ACCOUNT_LIMIT:
             raise ValueError(f"at most {ACCOUNT_LIMIT} accounts")
         account = self.accounts[account_id] = Account(account_id, subscribed_apps={self.config.app_id})
@@ -144,6 +144,6 @@ class MessagingService:
         self.send_endpoints[target.encode()] = SendEndpoint(context, number, account)
 
     def do_what_is_due(self) -> None:
-        """Reviews and statuses whose time has come."""
+        """Do the reviews and queue the statuses whose time has come."""
         self.reviewer.review_due(self.clock.now_ns())
         self.events.move_due()

@@ -1,4 +1,4 @@
-"""What the service counted, in the Prometheus text format."""
+"""The counts of the service, in the Prometheus text format."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from drumbeat.emulator.wire.request_reply import Reply, Request
 
 
 class MetricsEndpoint:
-    """`/metrics`. A reset of the service begins its counters anew."""
+    """The endpoint `/metrics`. A reset of the service begins its counters anew."""
 
     def __init__(self, service: MessagingService) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
@@ -23,7 +23,7 @@ class MetricsEndpoint:
 
 
 class ServiceMetrics(Collector):
-    """The attributes of the service are read anew each time, because a reset replaces them."""
+    """The metrics of the service. Its attributes are read anew each time, because a reset replaces them."""
 
     def __init__(self, service: MessagingService) -> None:
         self._service = service

@@ -1,4 +1,4 @@
-"""What the web page shows, in one reply."""
+"""The values of the web page, in one reply."""
 
 from typing import Any
 
@@ -8,7 +8,9 @@ LAST_MESSAGES = 12
 
 
 def overview(service: MessagingService) -> dict[str, Any]:
-    """Accounts, numbers with their present rate, the last messages as on a phone, events, faults."""
+    """Return accounts, numbers with their present rate, the last messages as on a phone, events and
+    faults.
+    """
     first = max(0, len(service.ledger) - LAST_MESSAGES)
     return {
         "product": service.config.product,
@@ -52,7 +54,7 @@ def _number(service: MessagingService, number_id: str) -> dict[str, Any]:
 
 
 def _bubble(service: MessagingService, row: dict[str, Any]) -> dict[str, Any]:
-    """A message with the text as a phone shows it."""
+    """Return a message with the text as a phone shows it."""
     shown = {name: row[name] for name in ("wamid", "phone_number_id", "to", "type", "template", "language")}
     at_s = service.clock.unix_s(row["received_at_ns"])
     if row["template"] is None:
@@ -73,7 +75,7 @@ _DELETED = {"header": "", "body": "(the template was deleted)", "footer": "", "b
 
 
 def _free_form(content: Any) -> str:
-    """The words of a free-form message: its text, its caption, or what kind of thing it is."""
+    """Return the words of a free-form message: its text, its caption, or the kind of thing that it is."""
     if isinstance(content, list):
         return ", ".join(str(card["name"]["formatted_name"]) for card in content)
     body = content.get("body")

@@ -1,4 +1,4 @@
-"""The pair rate: how often one number may write to one recipient.
+"""The pair rate: the limit on messages of one number to one recipient.
 
 One message per 6 s; a burst of up to 45 within 6 s is borrowed from the future, which means that after n
 messages the pair is free again n times 6 s after the first of them (open point: "borrowed from the future").
@@ -30,7 +30,7 @@ class PairRate:
         self._sweep_at = DEBTORS_SWEPT_AT
 
     def admit(self, recipient: int, now_ns: int) -> bool:
-        """Whether a message to `recipient` at `now_ns` keeps the pair rate; counts it if so."""
+        """Return whether a message to `recipient` at `now_ns` keeps the pair rate. If it does, count it."""
         if now_ns - self._turned_ns >= SPACING_NS:
             self._turn(now_ns)
         began_ns, messages = self._newest.get(recipient), 1
@@ -49,7 +49,7 @@ class PairRate:
         return False
 
     def dump(self) -> dict[str, Any]:
-        """For a snapshot."""
+        """Return the state for a snapshot."""
         return {
             "newest": list(self._newest.items()),
             "before": list(self._before.items()),
@@ -59,7 +59,7 @@ class PairRate:
 
     @classmethod
     def load(cls, state: dict[str, Any]) -> "PairRate":
-        """The reverse of `dump`."""
+        """Return the pair rate of a dumped state."""
         pair = cls()
         pair._newest = dict(state["newest"])
         pair._before = dict(state["before"])

@@ -1,4 +1,4 @@
-"""The customers: who is on the network, who blocks, who reads. By the seed, unless it was set."""
+"""The customers: they are on the network or not, block, and read. The seed decides, unless it was set."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,7 +13,7 @@ PEOPLE_LIMIT = 1_000_000
 
 @dataclass(slots=True)
 class Person:
-    """What was set for one recipient; None leaves it to the seed.
+    """The settings of one recipient. None leaves the answer to the seed.
 
     `fails_with` is the error code of a later `failed` status, `wa_id` another spelling of the number.
     """
@@ -27,7 +27,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Ratios:
-    """Shares of all recipients."""
+    """The shares of all recipients."""
 
     undeliverable: float
     failed: float
@@ -35,7 +35,7 @@ class Ratios:
 
 
 class People:
-    """Answers by recipient (the digits as a number)."""
+    """The answers by recipient (the digits as a number)."""
 
     def __init__(self, seed: int, ratios: Ratios) -> None:
         self._seed = seed
@@ -45,28 +45,28 @@ class People:
         self.all_plain = ratios.undeliverable == 0
 
     def know(self, recipient: int) -> Person:
-        """The person to be changed; ValueError when too many are set."""
+        """Return the person to be changed. ValueError when too many are set."""
         if recipient not in self._known and len(self._known) >= PEOPLE_LIMIT:
             raise ValueError(f"the behaviour of at most {PEOPLE_LIMIT} recipients can be set")
         self.all_plain = False
         return self._known.setdefault(recipient, Person())
 
     def known(self, recipient: int) -> Person | None:
-        """What was set for a recipient, if anything."""
+        """Return the settings of a recipient, if there are any."""
         return self._known.get(recipient)
 
     def dump(self) -> list[Any]:
-        """What was set, for a snapshot."""
+        """Return the settings for a snapshot."""
         return [[recipient, asdict(person)] for recipient, person in self._known.items()]
 
     def load(self, state: list[Any]) -> None:
-        """The reverse of `dump`."""
+        """Restore dumped settings."""
         for recipient, person in state:
             self.know(recipient)
             self._known[recipient] = Person(**person)
 
     def reachable(self, recipient: int) -> bool:
-        """Whether a message to them can be accepted at all (else 131026)."""
+        """Return whether a message to them can be accepted at all (else 131026)."""
         person = self._known.get(recipient) if self._known else None
         if person is not None and (person.blocks or person.on_network is not None):
             return not person.blocks and person.on_network is not False
@@ -74,7 +74,7 @@ class People:
         return ratio == 0 or self._share(_ON_NETWORK, recipient) >= ratio
 
     def failure(self, recipient: int) -> int | None:
-        """The error code with which an accepted message fails later, or None."""
+        """Return the error code with which an accepted message fails later, or None."""
         person = self._known.get(recipient) if self._known else None
         if person is not None and person.fails_with is not None:
             return person.fails_with or None
@@ -82,7 +82,7 @@ class People:
         return 131026 if ratio and self._share(_FAILS, recipient) < ratio else None
 
     def reads(self, recipient: int) -> bool:
-        """Whether they read their messages."""
+        """Return whether they read their messages."""
         person = self._known.get(recipient) if self._known else None
         if person is not None and person.reads is not None:
             return person.reads
@@ -90,12 +90,12 @@ class People:
         return bool(ratio) and self._share(_READS, recipient) < ratio
 
     def wa_id(self, recipient: int) -> str:
-        """The number as the network spells it."""
+        """Return the number as the network spells it."""
         person = self._known.get(recipient) if self._known else None
         return (person.wa_id if person else None) or str(recipient)
 
     def bits(self, recipient: int) -> int:
-        """64 bits that decide a recipient's delays."""
+        """Return 64 bits that decide a recipient's delays."""
         return mix(self._seed, recipient)
 
     def _share(self, question: int, recipient: int) -> float:

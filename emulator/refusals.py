@@ -9,7 +9,7 @@ from drumbeat.emulator.wire.request_reply import Reply, render
 
 
 class Refusals:
-    """Makes the replies, and counts them in `counts` by error code. `traces` numbers them."""
+    """The maker of the replies. It counts them in `counts` by error code. `traces` numbers them."""
 
     def __init__(self, config: EmulatorConfig, counts: Counter[int], traces: Iterator[int]) -> None:
         self._product = config.product
@@ -18,11 +18,11 @@ class Refusals:
         self._traces = traces
 
     def reply(self, refused: Refused) -> Reply:
-        """The reply to a broken rule."""
+        """Return the reply to a broken rule."""
         self._counts[refused.code] += 1
         trace = f"E{self._seed:X}{next(self._traces):010X}"
         return Reply(refused.status, error_body(refused, self._product, trace), headers=refused.headers)
 
     def render(self, refused: Refused) -> bytes:
-        """The same as bytes."""
+        """Return the same reply as bytes."""
         return render(self.reply(refused))

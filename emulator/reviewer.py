@@ -15,7 +15,9 @@ MARKETING_WORDS = ("offer", "sale", "discount", "% off", "buy now", "coupon")
 
 
 class Reviewer:
-    """The templates that wait, by the time of their review. `announce` queues an event."""
+    """The reviewer: it has the templates that wait, by the time of their review. `announce` queues
+    an event.
+    """
 
     def __init__(
         self,

@@ -16,12 +16,14 @@ from drumbeat.emulator.wire.router import Route, Router
 
 
 def build_router(service: MessagingService) -> Router:
-    """Every path except the send endpoints, which have their own table (one entry for each number)."""
+    """Return a router of every path except the send endpoints, which have their own table (one entry for each
+    number).
+    """
     return Router(routes(service))
 
 
 def routes(service: MessagingService) -> list[Route]:
-    """The whole table."""
+    """Return the whole table."""
     return [*_interface(service), *_control(service)]
 
 

@@ -1,4 +1,4 @@
-"""Scenarios: faults and their times in a TOML file. With the same seed a scenario repeats exactly."""
+"""The scenarios: faults and their times in a TOML file. With the same seed a scenario repeats exactly."""
 
 import tomllib
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _MEMBERS = {"name", "seed", "fault"}
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """`seed` None keeps the seed of the emulator."""
+    """A scenario. `seed` None keeps the seed of the emulator."""
 
     name: str
     seed: int | None
@@ -19,10 +19,10 @@ class Scenario:
 
 
 def read_scenario(text: str) -> Scenario:
-    """A scenario from TOML; `ConfigError` says what is invalid.
+    """Return a scenario from TOML. `ConfigError` says what is invalid.
 
-    `name`, `seed`, and any number of `[[fault]]` with `kind`, `probability`, `count`, `number`, `from_s`,
-    `until_s` and the options of the kind.
+    The file has `name`, `seed`, and any number of `[[fault]]` with `kind`, `probability`, `count`, `number`,
+    `from_s`, `until_s` and the options of the kind.
     """
     try:
         content: dict[str, Any] = tomllib.loads(text)

@@ -1,4 +1,4 @@
-"""When the statuses of an accepted message happen."""
+"""The times at which the statuses of an accepted message happen."""
 
 import heapq
 import math
@@ -37,11 +37,11 @@ class Status(NamedTuple):
 
 
 class StatusSchedule:
-    """Statuses by due time. `delay` scales the medians; 0 makes everything due at once.
+    """The statuses by due time. `delay` scales the medians; 0 makes everything due at once.
 
     `wanted`: somebody subscribed to statuses, so accepted messages are to be planned. Statuses wait in slots
-    of time, and a slot is sorted when it is over. One heap of 70,000, as at 10,000 messages a second, makes a
-    message cost twice as much.
+    of time, and a slot is sorted when it is over. One heap of 70,000, as at 10,000 messages a second, would
+    make a message cost twice as much.
     """
 
     def __init__(self, people: People, delay: float) -> None:
@@ -60,7 +60,9 @@ class StatusSchedule:
         return self._waiting
 
     def plan(self, index: int, recipient: int, accepted_ns: int, fails_with: int | None = None) -> None:
-        """Schedule every status that a message to `recipient` will have. `fails_with`: a fault fails it."""
+        """Schedule every status that a message to `recipient` will have. `fails_with`: the code with which a
+        fault fails the message.
+        """
         if self._waiting >= SCHEDULE_LIMIT:
             self.dropped += 1
             return
@@ -120,11 +122,11 @@ class StatusSchedule:
         return chain(self._ready, *self._slots.values())
 
     def dump(self) -> list[list[int]]:
-        """The waiting statuses, for a snapshot."""
+        """Return the waiting statuses, for a snapshot."""
         return [list(status) for status in self._everything()]
 
     def load(self, state: list[list[int]]) -> None:
-        """The reverse of `dump`."""
+        """Restore dumped statuses."""
         for each in state:
             status = Status(each[0], each[1], each[2], each[3], bool(each[4]))
             if not 0 <= status.status < len(STATUS_WORDS) or status.message < 0:
@@ -132,5 +134,5 @@ class StatusSchedule:
             self.add(status)
 
     def last_message(self) -> int:
-        """The last message in the ledger that a status waits for; -1 without any."""
+        """Return the last message in the ledger that a status waits for, or -1 without any."""
         return max((status.message for status in self._everything()), default=-1)

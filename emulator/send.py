@@ -33,7 +33,9 @@ WINDOW_NS = 24 * 3600 * SECOND_NS
 
 @dataclass(frozen=True, slots=True)
 class SendContext:
-    """What the send endpoints of all numbers share. `product` is the word in `messaging_product`."""
+    """The state that the send endpoints of all numbers share. `product` is the word in
+    `messaging_product`.
+    """
 
     product: str
     clock: Clock
@@ -48,7 +50,9 @@ class SendContext:
 
 
 class SendEndpoint:
-    """Sends through one number. Looks everything up beforehand, because it takes all the traffic."""
+    """The endpoint that sends through one number. It looks everything up beforehand, because it takes all the
+    traffic.
+    """
 
     __slots__ = (
         "_account", "_bearers", "_clock", "_context", "_kinds", "_kinds_by_template", "_media", "_messages",
@@ -76,7 +80,9 @@ class SendEndpoint:
         self.number = number
 
     def answer(self, authorization: bytes | None, body: bytes, fails_with: int | None = None) -> bytes:
-        """The whole reply, as bytes on the wire, to a POST with this body. `fails_with`: see `Exchange`."""
+        """Return the whole reply, as bytes on the wire, to a POST with this body. `fails_with`: see
+        `Exchange`.
+        """
         try:
             return self._accept(authorization, body, fails_with)
         except Refused as refused:
@@ -109,7 +115,7 @@ class SendEndpoint:
         return (self._reply % (self._reply_bytes + len(to) + len(wa_id), to, wa_id, index)).encode()
 
     def _content(self, message: dict[str, Any], recipient: int, now_ns: int) -> tuple[int, Any]:
-        """(index of the kind in the ledger, what the ledger keeps of the content)."""
+        """Return the index of the kind in the ledger, and the content as the ledger keeps it."""
         message_type = message.get("type")
         if "context" in message:
             check_context(message["context"])
@@ -141,7 +147,7 @@ class SendEndpoint:
         return kind, values
 
     def _unsendable(self, asked: Any) -> Refused:
-        """What is wrong with the name or the language of a template, or with the template."""
+        """Return the refusal of a template: its name, its language or the template itself is wrong."""
         language = asked.get("language") if isinstance(asked, dict) else None
         if not isinstance(language, dict) or "name" not in asked or "code" not in language:
             return Refused(131008, "template.name and template.language.code are required")
@@ -156,7 +162,7 @@ class SendEndpoint:
         self._context.tokens.check(token, MESSAGING, self.number.account_id)
 
     def _check_recipient(self, recipient: int, now_ns: int) -> None:
-        """Refuse if a rule forbids this recipient now; else count the pair and the messaging limit."""
+        """Refuse if a rule forbids this recipient now. Otherwise count the pair and the messaging limit."""
         number = self.number
         if recipient == self._own:
             raise Refused(131021, "a number cannot write to itself")
@@ -195,7 +201,9 @@ class SendEndpoint:
         raise Refused(133010, f"the number is not registered, its status is {self.number.status}")
 
     def _check_tier(self, recipient: int, now_ns: int) -> None:
-        """The messaging limit, for what the business begins; it may have grown by now."""
+        """Check the messaging limit for messages that the business begins. The limit may have grown
+        by now.
+        """
         number = self.number
         word = number.tiers.earned(now_ns, verified=self._account.verified)
         if word is not None and number.quality_rating != "RED":
@@ -204,7 +212,9 @@ class SendEndpoint:
 
 
 def _reply_format(product: str, id_prefix: str) -> tuple[str, int]:
-    """A format for the body's length, `to`, wa_id and index, and that length without `to` and wa_id."""
+    """Return a format for the body's length, `to`, wa_id and index, and that length without `to` and
+    wa_id.
+    """
     body = (
         f'{{"messaging_product":"{product}","contacts":[{{"input":"%s","wa_id":"%s"}}],'
         f'"messages":[{{"id":"{id_prefix}%012X","message_status":"accepted"}}]}}'

@@ -23,7 +23,7 @@ from drumbeat.emulator.wire.connection import EmulatorConnection
 from drumbeat.http_server.server import Server
 
 BACKLOG = 4096
-# For replies that are open when the service stops.
+# The time for replies that are open when the service stops.
 DRAIN_S = 2.0
 
 
@@ -36,7 +36,9 @@ class RunningServer(NamedTuple):
 
 @contextlib.asynccontextmanager
 async def running(config: EmulatorConfig) -> AsyncIterator[RunningServer]:
-    """The service, listening; `service.base_url` says where. Raises OSError if it cannot listen there."""
+    """Yield the service, listening. `service.base_url` is its address. Raises OSError if it cannot listen
+    there.
+    """
     service = MessagingService(config)
     gateway = Gateway(service, build_router(service))
     listener = _listen(config.host, config.port)
@@ -61,9 +63,10 @@ async def running(config: EmulatorConfig) -> AsyncIterator[RunningServer]:
 
 
 def serve(config: EmulatorConfig) -> int:
-    """Serve until SIGINT or SIGTERM; returns the exit code. A ready line goes to stdout once listening.
+    """Serve until SIGINT or SIGTERM, and return the exit code. A ready line goes to stdout once the service
+    listens.
 
-    ConfigError where it cannot listen.
+    ConfigError if it cannot listen.
     """
     if not structlog.is_configured():
         # The only output on stdout is the ready line.

@@ -1,4 +1,5 @@
-"""Protects the control plane, which asks for no token, against requests from web pages of other sites.
+"""The protection of the control plane, which asks for no token, against requests from web pages of other
+sites.
 
 Law: a request that names a public host name is refused. The owner of such a name can let it resolve to this
 machine; a browser then takes a page of that name and the emulator for one site (DNS rebinding).
@@ -15,7 +16,9 @@ _PRIVATE = ("localhost", "local", "internal", "test")
 
 
 def check_site(headers: Headers, served: str) -> None:
-    """Refuse what a page of another site sends. `served`: the host that the emulator was started with."""
+    """Refuse a request that a page of another site sends. `served`: the host that the emulator was started
+    with.
+    """
     asked = headers.get(b"host")
     if asked is None:
         return  # not a browser: each of them sends this header

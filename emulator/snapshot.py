@@ -38,7 +38,7 @@ _NUMBER_FIELDS = (
 
 
 def dump(service: MessagingService) -> dict[str, Any]:
-    """The state of a service, as values that JSON can express."""
+    """Return the state of a service, as values that JSON can express."""
     return {
         "format": FORMAT,
         "seed": service.config.seed,
@@ -66,7 +66,9 @@ def dump(service: MessagingService) -> dict[str, Any]:
 
 
 def restore(service: MessagingService, state: dict[str, Any]) -> None:
-    """Replace the present state by a dumped one. If it is invalid: `Refused` (100), and nothing changes."""
+    """Replace the present state by a dumped one. If that is invalid, raise `Refused` (100) and change
+    nothing.
+    """
     if state.get("format") != FORMAT:
         raise Refused(100, f"this is not a snapshot of format {FORMAT}")
     before = dict(vars(service))
@@ -111,7 +113,7 @@ def _load(service: MessagingService, state: dict[str, Any]) -> None:
 
 
 def _check_references(service: MessagingService) -> None:
-    """ValueError if something refers to a number or a message that does not exist."""
+    """Raise ValueError if something refers to a number or a message that does not exist."""
     strangers = service.ledger.kinds.numbers() - service.numbers.keys()
     if strangers:
         raise ValueError(f"messages went through {', '.join(sorted(strangers))}, which does not exist")

@@ -1,4 +1,4 @@
-"""Quality and messaging limit of a number, and events of an account: every change is announced."""
+"""The quality and messaging limit of a number, and events of an account: every change is announced."""
 
 from collections.abc import Callable
 
@@ -12,14 +12,16 @@ HIGH_VOLUME_TIERS = ("TIER_100K", "TIER_UNLIMITED")
 
 
 class Standing:
-    """Changes what the service thinks of a number or an account. `announce` queues an event."""
+    """The opinion of the service about a number or an account. `announce` queues an event for every
+    change.
+    """
 
     def __init__(self, clock: Clock, announce: Callable[[Update], None]) -> None:
         self._clock = clock
         self._announce = announce
 
     def set_quality(self, number: Number, rating: str) -> None:
-        """A new quality rating; RED costs a step of the messaging limit (open point)."""
+        """Set a quality rating. RED costs a step of the messaging limit (open point)."""
         number.quality_rating = rating
         if rating == "RED":
             self.set_tier(number, number.tiers.lower(), "FLAGGED")
@@ -27,7 +29,7 @@ class Standing:
             self._announce_quality(number, "UNFLAGGED" if rating == "GREEN" else "FLAGGED")
 
     def set_tier(self, number: Number, word: str, event: str) -> None:
-        """A new messaging limit. A large one, earned by good quality, also raises the rate to 1,000/s."""
+        """Set a messaging limit. A large one, earned by good quality, also raises the rate to 1,000/s."""
         number.tiers.set(word, self._clock.now_ns())
         self._announce_quality(number, event)
         earned = event == "UPGRADE" and word in HIGH_VOLUME_TIERS and number.quality_rating == "GREEN"
@@ -36,7 +38,7 @@ class Standing:
             self._announce_quality(number, "THROUGHPUT_UPGRADE")
 
     def announce_account(self, account: Account, event: str) -> None:
-        """Something happened to an account."""
+        """Announce an event of an account."""
         self._announce(Update(account.id, None, ACCOUNT_UPDATE, {"event": event}))
 
     def _announce_quality(self, number: Number, event: str) -> None:

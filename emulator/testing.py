@@ -22,6 +22,6 @@ class Emulator:
 
 @contextlib.asynccontextmanager
 async def running_emulator(config: EmulatorConfig | None = None) -> AsyncIterator[Emulator]:
-    """Serve in this event loop until the block ends; without a configuration on any free port."""
+    """Serve in this event loop until the block ends. Without a configuration, use any free port."""
     async with running(config or EmulatorConfig(port=0)) as (gateway, server):
         yield Emulator(gateway.service.base_url, gateway.service, server)

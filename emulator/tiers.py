@@ -1,4 +1,6 @@
-"""The messaging limit: to how many different people a number may begin to write in a sliding day."""
+"""The messaging limit: the number of different people to whom a number may begin to write in a
+sliding day.
+"""
 
 import re
 from collections import OrderedDict
@@ -17,7 +19,7 @@ _UNITS = {"K": 1_000, "M": 1_000_000}
 
 
 def limit_of(word: str) -> int | None:
-    """Return the limit that a word names, None for no limit; ValueError for another word."""
+    """Return the limit that a word names, None for no limit. ValueError for another word."""
     match = re.fullmatch(PATTERN, word)
     if match is None:
         raise ValueError(f"a messaging limit is TIER_<n>, TIER_<n>K, TIER_<n>M or {UNLIMITED}, not {word!r}")
@@ -42,7 +44,7 @@ class Tiers:
         self._people: OrderedDict[int, int] = OrderedDict()
 
     def set(self, word: str, now_ns: int) -> None:
-        """Set the limit; ValueError for an unknown word."""
+        """Set the limit. ValueError for an unknown word."""
         self._limit = limit_of(word)
         self.word = word
         self._changed_ns = now_ns
@@ -50,11 +52,11 @@ class Tiers:
 
     @property
     def limited(self) -> bool:
-        """Whether there is anything to count."""
+        """Return whether the number has a limit, so that recipients are counted."""
         return self._limit is not None
 
     def check(self, recipient: int, now_ns: int) -> None:
-        """`Refused` (130429) if this recipient would exceed the limit."""
+        """Raise `Refused` (130429) if this recipient would exceed the limit."""
         self._forget(now_ns)
         if self._limit is not None and recipient not in self._people and len(self._people) >= self._limit:
             raise Refused(130429, f"the messaging limit of {self._limit} recipients in 24 hours is reached")
@@ -66,7 +68,7 @@ class Tiers:
         self._most_people = max(self._most_people, len(self._people))
 
     def earned(self, now_ns: int, *, verified: bool) -> str | None:
-        """The next tier, if the number has earned it. Only a verified business leaves the lowest."""
+        """Return the next tier, if the number has earned it. Only a verified business leaves the lowest."""
         if self._limit is None or now_ns - self._changed_ns < DAY_NS or not (verified or self._limit > 250):
             return None
         return self._above(self._limit) if 2 * self._most_people >= self._limit else None
@@ -76,13 +78,13 @@ class Tiers:
         return next(word for word, step in STEPS.items() if step is None or step > limit)
 
     def lower(self) -> str:
-        """The step below, or the lowest. A limit below the lowest step stays."""
+        """Return the step below, or the lowest. A limit below the lowest step stays."""
         limit = inf if self._limit is None else self._limit
         below = [word for word, step in STEPS.items() if step is not None and step < limit]
         return below[-1] if below else self.word
 
     def dump(self) -> dict[str, Any]:
-        """For a snapshot."""
+        """Return the state for a snapshot."""
         people = list(self._people.items())
         return {
             "word": self.word,
@@ -93,7 +95,7 @@ class Tiers:
 
     @classmethod
     def load(cls, state: dict[str, Any]) -> "Tiers":
-        """The reverse of `dump`."""
+        """Return the tiers of a dumped state."""
         tiers = cls(state["word"], state["changed_ns"])
         tiers._most_people = state["most"]
         tiers._people.update(dict(state["people"]))

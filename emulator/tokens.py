@@ -1,4 +1,4 @@
-"""The access tokens and what each may do."""
+"""The access tokens, and the permissions of each."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,9 @@ TOKEN_LIMIT = 10_000
 
 
 class Tokens:
-    """`bearers` maps a whole `Authorization` value to its token: one look-up on the send path."""
+    """The tokens in force. `bearers` maps a whole `Authorization` value to its token: one look-up on the send
+    path.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -32,20 +34,20 @@ class Tokens:
             self.unlimited.add(bearer)
 
     def revoke(self, value: str) -> bool:
-        """Make a token invalid; False if there is no such token."""
+        """Make a token invalid. Return False if there is no such token."""
         bearer = b"Bearer " + value.encode()
         self.unlimited.discard(bearer)
         return self.bearers.pop(bearer, None) is not None
 
     def find(self, authorization: bytes | None) -> Token:
-        """The token of a header; `Refused` (190) without one."""
+        """Return the token of a header. `Refused` (190) without one."""
         token = self.bearers.get(authorization) if authorization is not None else None
         if token is None:
             raise Refused(190, "the access token is missing or not valid")
         return token
 
     def check(self, token: Token, permission: str, account_id: str | None) -> None:
-        """`Refused`: 190 expired, 10 without the permission, 33 for another account's object."""
+        """Raise `Refused`: 190 if expired, 10 without the permission, 33 for another account's object."""
         if token.expires_at_s is not None and self._clock.unix_s() >= token.expires_at_s:
             raise Refused(190, "the access token has expired")
         if permission not in token.permissions:

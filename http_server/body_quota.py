@@ -14,7 +14,7 @@ class BodyReader(Protocol):
 
 
 class BodyQuota:
-    """One for all connections of a server.
+    """The quota of a server, shared by all of its connections.
 
     It limits how many large bodies are read at the same time, and the bytes of all bodies that are not
     complete. Above that size it refuses the body that began first. A peer that sends without a pause is safe:
@@ -30,11 +30,11 @@ class BodyQuota:
 
     @property
     def large_bodies_free(self) -> int:
-        """How many further large bodies may begin."""
+        """Return how many further large bodies may begin."""
         return self._large_max - len(self._large)
 
     def admit_large(self, reader: BodyReader) -> bool:
-        """Whether the body of this connection may exceed the usual size; `release` ends that."""
+        """Return whether the body of this connection may exceed the usual size. `release` ends that."""
         if reader not in self._large:
             if len(self._large) >= self._large_max:
                 return False
@@ -51,6 +51,6 @@ class BodyQuota:
             first.refuse(503)
 
     def release(self, reader: BodyReader) -> None:
-        """The body is complete or no longer wanted."""
+        """Forget a body that is complete or no longer wanted."""
         self.waiting_bytes -= self._held_bytes.pop(reader, 0)
         self._large.discard(reader)

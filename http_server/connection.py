@@ -20,14 +20,14 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class Application(Protocol):
-    """Answers the requests of all connections of a server. Neither method may raise."""
+    """The application that answers the requests of all connections of a server. Neither method may raise."""
 
     def handle(self, request: RawRequest, slot: ReplySlot, /) -> None:
         """Fill `slot` with the reply, now or later. If `slot.last`, the connection closes after it."""
         ...
 
     def refusal(self, status: int, /) -> bytes:
-        """The reply to what is no request or exceeds a limit; the connection closes after it."""
+        """Return the reply to bytes that are no request or exceed a limit. The connection closes after it."""
         ...
 
 
@@ -69,7 +69,9 @@ class HttpConnection(asyncio.Protocol):
             self._parser.feed(data)
 
     def eof_received(self) -> bool:
-        """A peer that closed its half still gets the replies to its complete requests."""
+        """Keep the connection open for replies. A peer that closed its half still gets the replies to its
+        complete requests.
+        """
         self._writer.closing = True
         return bool(self._writer.slots)
 
@@ -82,7 +84,7 @@ class HttpConnection(asyncio.Protocol):
         self._writer.set_writable(True)
 
     def admit(self, method: bytes, target: bytes) -> int:  # noqa: ARG002  # for those who override it
-        """The largest body in bytes; see `RequestSink`."""
+        """Return the largest body in bytes; see `RequestSink`."""
         return self._limits.body_bytes
 
     def send_continue(self) -> None:
@@ -104,8 +106,9 @@ class HttpConnection(asyncio.Protocol):
     def expire(self, now: float) -> None:
         """End a peer that is too slow or idle. Called about once a second, with the time of the event loop.
 
-        The time allowed begins with the first call that sees a request begin or end, or the peer read on: so
-        no request asks for the time. While a reply waits for the application, the peer is not at fault.
+        The time allowed begins with the first call after a request began or ended, or after the peer read on.
+        So no request needs to ask for the time. While a reply waits for the application, the peer is not at
+        fault.
         """
         parser, writer = self._parser, self._writer
         if writer.slots and writer.is_writable:
@@ -135,7 +138,9 @@ class HttpConnection(asyncio.Protocol):
             self._transport.abort()
 
     def end(self, ending: Ending) -> None:
-        """All replies are written. The input of a refused peer is read and ignored a little longer."""
+        """End the connection after all replies are written. The input of a refused peer is read and ignored a
+        little longer.
+        """
         self._writer.closing = True
         transport = self._transport
         if transport is None or transport.is_closing():

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one peer may send, leave unfinished or keep open.
+    """The limits on what one peer may send, leave unfinished or keep open.
 
     The last three apply to all connections together.
     """

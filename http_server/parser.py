@@ -1,4 +1,6 @@
-"""Reads requests from the bytes of a connection. Law: everything that a peer can make grow has a limit."""
+"""The parser of requests from the bytes of a connection. Law: everything that a peer can make grow has a
+limit.
+"""
 
 from typing import NamedTuple, Protocol
 
@@ -24,15 +26,15 @@ class RequestSink(BodyReader, Protocol):
     """The connection for which a parser reads. `refuse` has no effect once the connection is closing."""
 
     def admit(self, method: bytes, target: bytes, /) -> int:
-        """Called at the end of a head: the largest body allowed, in bytes."""
+        """Return the largest body allowed, in bytes. Called at the end of a head."""
         ...
 
     def send_continue(self) -> None:
-        """The peer waits for permission to send the body."""
+        """Permit the peer, which waits for that, to send the body."""
         ...
 
     def request_received(self, request: RawRequest, /) -> None:
-        """A request is complete."""
+        """Take a complete request."""
         ...
 
 
@@ -55,7 +57,7 @@ class RequestParser:
         self._headers: Headers = {}
         self._body: bytes | bytearray = b""
         self._body_bytes = self._body_limit_bytes = self._usual_bytes = 0
-        # What arrived after the head, and how much of it since the body last grew.
+        # The bytes that arrived after the head, and the count of those that came since the body last grew.
         self._rest_bytes = self._body_bytes_before = self._trailer_bytes = 0
         # Bound methods of a list and a dict: the parser fills them without a call into Python for each line.
         self._url: list[bytes] = []
@@ -65,7 +67,7 @@ class RequestParser:
         self._parser = httptools.HttpRequestParser(self)
 
     def feed(self, data: bytes) -> None:
-        """Parse what arrived. What is no request, or exceeds a limit, is refused."""
+        """Parse bytes that arrived. Refuse bytes that are no request or exceed a limit."""
         self._chunk_bytes = len(data)
         if self._in_head:
             self._head_bytes += len(data)
@@ -80,7 +82,7 @@ class RequestParser:
             self._check_rest(len(data))
 
     def discard(self) -> None:
-        """Free what was read of the present request, and keep nothing of its rest: it is refused."""
+        """Free the part of the present request that was read, and keep nothing of its rest: it is refused."""
         self._discarded = True
         self._body = b""
         self._raw_headers.clear()
@@ -137,11 +139,13 @@ class RequestParser:
         self._sink.request_received(tuple.__new__(RawRequest, request))
 
     def _may_be_long(self) -> bool:
-        """Whether the head can exceed its limit: only if the pieces in which it came do."""
+        """Return whether the head can exceed its limit. It can only if the pieces in which it came do."""
         return max(self._head_bytes, self._chunk_bytes) > self._limits.head_bytes
 
     def _may_grow(self) -> bool:
-        """Refuses what is too large. Few large bodies are read at a time: many could fill the memory."""
+        """Return whether the body may have this size; refuse it if it is too large. Few large bodies are read
+        at a time: many could fill the memory.
+        """
         if self._body_bytes > self._body_limit_bytes:
             self._sink.refuse(413)
         elif self._quota.admit_large(self._sink):

@@ -10,7 +10,7 @@ from enum import Enum
 
 
 class Ending(Enum):
-    """What happens to the connection after a reply."""
+    """The fate of the connection after a reply."""
 
     KEEP = "keep"
     CLOSE = "close"
@@ -21,7 +21,7 @@ _KEEP, _CLOSE = Ending.KEEP, Ending.CLOSE  # a global is read in a third of the 
 
 
 class ReplySlot:
-    """Holds the reply to one request until its turn. Filled once, at once or much later.
+    """A place that holds the reply to one request until its turn. It is filled once, at once or much later.
 
     `last`: the connection closes after this reply. `is_ready`: something can be written now. `chunks` is None
     if `data` is the whole reply.
@@ -42,11 +42,13 @@ class ReplySlot:
 
     @property
     def is_wanted(self) -> bool:
-        """False once the connection is gone."""
+        """Return False once the connection is gone."""
         return self._writer.transport is not None
 
     def finish(self, data: bytes, ending: Ending = Ending.KEEP) -> None:
-        """The whole reply. Without data the connection ends with no reply, as `ending` says."""
+        """Fill the slot with the whole reply. Without data the connection ends with no reply, as `ending`
+        says.
+        """
         self.data = data
         if ending is not _KEEP:
             self.ending = ending
@@ -56,7 +58,8 @@ class ReplySlot:
     def finish_in_chunks(
         self, chunks: Iterable[bytes], pause_s: float | None, ending: Ending = Ending.KEEP
     ) -> None:
-        """A reply in chunks, none of them empty, each taken when the peer has read enough of those before.
+        """Fill the slot with a reply in chunks. None of them is empty. Each is taken when the peer has read
+        enough of those before.
 
         `pause_s` is the time between two chunks; 0 lets the event loop run between them, None does not.
         """
@@ -65,7 +68,7 @@ class ReplySlot:
         self.finish(b"", ending)
 
     def rest(self) -> None:
-        """Between two chunks."""
+        """Pause between two chunks."""
         if self._pause_s is not None:
             self.is_ready = False
             asyncio.get_running_loop().call_later(self._pause_s, self._wake)
@@ -76,9 +79,11 @@ class ReplySlot:
 
 
 class ReplyWriter:
-    """Writes the replies of one connection, and stops reading while too many are open or the peer reads none.
+    """A writer of the replies of one connection. It stops reading while too many replies are open or the peer
+    reads none.
 
-    `closing`: no further request is taken, the connection ends after the replies in `slots`. `end` does that.
+    `closing`: no further request is taken, and the connection ends after the replies in `slots`. `end` does
+    that.
     """
 
     def __init__(self, pipelined_max: int, end: Callable[[Ending], None]) -> None:
@@ -91,7 +96,7 @@ class ReplyWriter:
         self._end = end
 
     def open_slot(self, *, last: bool) -> ReplySlot:
-        """The slot for the reply to the request that arrived last."""
+        """Return the slot for the reply to the request that arrived last."""
         slot = ReplySlot(self, last)
         self.slots.append(slot)
         if last:
@@ -121,14 +126,14 @@ class ReplyWriter:
         return None if self._is_reading else self.steer_reading()
 
     def set_writable(self, is_writable: bool) -> None:
-        """Whether the transport takes more; the peer has not read what waits in it."""
+        """Note whether the transport takes more. If not, the peer has not read the bytes that wait in it."""
         self.is_writable = is_writable
         if is_writable:
             self.flush()
         self.steer_reading()
 
     def abandon(self) -> None:
-        """The connection is gone."""
+        """Drop the replies, because the connection is gone."""
         self.transport = None
         self.slots.clear()
 

@@ -1,4 +1,4 @@
-"""The connections of one server: how many there are, when slow ones end, and how all of them end."""
+"""The connections of one server: their count, the end of slow ones, and the end of all of them."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,7 +16,7 @@ MakeConnection = Callable[[App, Limits, BodyQuota, Callable[[HttpConnection], No
 
 
 class Server(Generic[App]):
-    """Pass `connect` to `loop.create_server`. `make` is `HttpConnection` or a class of its kind.
+    """A server. Pass `connect` to `loop.create_server`. `make` is `HttpConnection` or a class of its kind.
 
     `refused` counts the connections above the limit; `on_change` is called when a connection begins or ends.
     """
@@ -40,7 +40,7 @@ class Server(Generic[App]):
         self._emptied.set()
 
     def connect(self) -> asyncio.Protocol:
-        """The protocol of a new connection; one above the limit is closed without a reply."""
+        """Return the protocol of a new connection. One above the limit is closed without a reply."""
         if len(self.connections) >= self.connections_max:
             self.refused += 1
             self._on_change()

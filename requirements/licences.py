@@ -1,4 +1,4 @@
-"""Checks the licences of what Drumbeat runs with, and keeps their list.
+"""The check of the licences of the packages that Drumbeat runs with, and their list.
 
 python requirements/licences.py            fails if a licence is not allowed or the list is not up to date
 python requirements/licences.py --write    writes the list
@@ -11,9 +11,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LIST = ROOT / "docs" / "reference" / "licences.md"
-# Licences of what may be passed on together with Apache-2.0 code. MPL-2.0 covers only its own files.
+# Licences of packages that may be passed on together with Apache-2.0 code. MPL-2.0 covers only its own files.
 ALLOWED = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "MPL-2.0", "PSF-2.0"}
-# What packages write that name no SPDX expression.
+# The spellings of packages that name no SPDX expression.
 SPELLINGS = {
     "Apache 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
@@ -36,7 +36,7 @@ licence.
 
 
 def licence_of(package: str) -> str:
-    """The SPDX expression of a package."""
+    """Return the SPDX expression of a package."""
     try:
         said = metadata(package)
     except PackageNotFoundError:
@@ -50,7 +50,7 @@ def licence_of(package: str) -> str:
 
 
 def is_allowed(expression: str) -> bool:
-    """Whether every licence that the expression names is allowed."""
+    """Return whether every licence that the expression names is allowed."""
     return set(re.split(r" AND | OR |[()]", expression)) - {""} <= ALLOWED
 
 

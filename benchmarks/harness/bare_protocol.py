@@ -9,7 +9,7 @@ import httptools
 
 
 class BareProtocol(asyncio.Protocol):
-    """Parses HTTP and answers each request with the same bytes."""
+    """A protocol that parses HTTP and answers each request with the same bytes."""
 
     def __init__(self, reply: bytes = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n") -> None:
         self._reply = reply

@@ -1,4 +1,6 @@
-"""`drumbeat campaign run` as a user starts it, in a process of its own, against the benchmark's emulator."""
+"""The command `drumbeat campaign run` as a user starts it, in a process of its own, against the benchmark's
+emulator.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ def running(
 
 
 def first_arrival_s(emulator: MeasuredEmulator, before: int, process: Process, errors: IO[bytes]) -> float:
-    """When message number `before` + 1 arrived at the emulator, on this machine's monotonic clock.
+    """Return when message number `before` + 1 arrived at the emulator, on this machine's monotonic clock.
 
     BenchmarkFailed if the process ends first, or if no message arrives within half a minute.
     """

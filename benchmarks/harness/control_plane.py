@@ -68,7 +68,7 @@ def _shut_down(sock: socket.socket) -> None:
 
 
 def prove_emulator(url: str) -> tuple[ControlPlane, dict[str, Any]]:
-    """The control plane at an address and its `health`, once both have been checked.
+    """Return the control plane at an address and its `health`, once both have been checked.
 
     ConfigurationError unless `health` and the ledger have the form of the emulator's. If the address is not
     loopback, `health` must also name the emulator as its identity.
@@ -88,7 +88,7 @@ def prove_emulator(url: str) -> tuple[ControlPlane, dict[str, Any]]:
 
 
 def _plain(url: str) -> str:
-    """The address, if it has only scheme, host and port."""
+    """Return the address, if it has only scheme, host and port."""
     try:
         parts = urlsplit(url)
         port = parts.port or 80
@@ -117,7 +117,7 @@ def _is_summary(content: Any) -> bool:
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether the name resolves to addresses of this machine only."""
+    """Return whether the name resolves to addresses of this machine only."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError:

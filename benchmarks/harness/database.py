@@ -39,7 +39,9 @@ class Database:
 
 @contextmanager
 def postgres(kept: Path | None = None) -> Iterator[Database]:
-    """Run an embedded server on the service's core during the block. `kept`: where its data is, and stays."""
+    """Run an embedded server on the service's core during the block. `kept`: the directory of its data, which
+    stays.
+    """
     with ExitStack() as stack:
         with held_signals(), on_service_core():
             if kept is not None:
@@ -55,19 +57,19 @@ def postgres(kept: Path | None = None) -> Iterator[Database]:
 
 
 def server_pid(home: Path) -> int:
-    """The process id of the embedded Postgres in `home`."""
+    """Return the process id of the embedded Postgres in `home`."""
     return int((home / "postgres" / "postmaster.pid").read_text("utf-8").split()[0])
 
 
 async def check_is_temporary(connection: Connection) -> None:
-    """ConfigurationError unless a benchmark created this server: its data is about to be deleted."""
+    """Raise ConfigurationError unless a benchmark created this server: its data is about to be deleted."""
     directory = Path(await connection.fetchval(SQL["data_directory"]))
     if not any(part.startswith(HOME_PREFIX) for part in directory.parts):
         raise ConfigurationError("this database was not created by a benchmark", where=str(directory))
 
 
 def _parent() -> str | None:
-    """A directory on a disk. /tmp may be in memory, where a durable write costs nothing."""
+    """Return a directory on a disk. /tmp may be in memory, where a durable write costs nothing."""
     chosen = os.environ.get("TMPDIR")
     usable = bool(chosen) and is_usable_path(tempfile.gettempdir())
     return None if usable or not os.access("/var/tmp", os.W_OK) else "/var/tmp"

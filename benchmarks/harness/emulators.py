@@ -26,7 +26,9 @@ EVENT_OPTIONS = ("--status-delay", "0.25", "--read-ratio", "1")
 
 @dataclass(frozen=True, slots=True)
 class EmulatorSpec:
-    """`numbers` with this limit each. `events`: three a message, once a callback URL is set."""
+    """The properties of an emulator: `numbers` with this limit each. `events`: three a message, once a
+    callback URL is set.
+    """
 
     numbers: int
     rate_per_s: float
@@ -35,7 +37,7 @@ class EmulatorSpec:
 
 
 def service_settings(url: str, token: str, version: str, product: str) -> ServiceSettings:
-    """The settings of an engine that sends there."""
+    """Return the settings of an engine that sends there."""
     return ServiceSettings(base_url=url, access_token=SecretStr(token), api_version=version, product=product)
 
 
@@ -52,26 +54,26 @@ class MeasuredEmulator:
 
     @property
     def access(self) -> dict[str, str]:
-        """What a sender in another process needs to reach it."""
+        """Return the address and the access that a sender in another process needs."""
         return {"url": self.url, "token": self.token, "version": self.version, "product": self.product}
 
     def accepted(self) -> int:
-        """Messages accepted so far, over all numbers."""
+        """Return the messages accepted so far, over all numbers."""
         return int(self.control.get("health")["accepted"])
 
     def cpu_s(self) -> float | None:
-        """CPU seconds of its process so far; None if the emulator does not report them."""
+        """Return the CPU seconds of its process so far, or None if the emulator does not report them."""
         used = self.control.get("health").get("cpu_s")
         return None if used is None else float(used)
 
     def ledger(self) -> dict[str, dict[str, Any]]:
-        """For each number: accepted messages, errors and the largest sliding second."""
+        """Return, for each number, accepted messages, errors and the largest sliding second."""
         numbers: dict[str, dict[str, Any]] = self.control.get("ledger/summary")["numbers"]
         return {number: numbers[number] for number in self.numbers}
 
 
 class EmulatorFactory(Protocol):
-    """Makes the emulator of one measurement, and removes what it made afterwards."""
+    """A maker of the emulator of one measurement. It removes what it made afterwards."""
 
     def __call__(self, spec: EmulatorSpec) -> AbstractContextManager[MeasuredEmulator]: ...
 

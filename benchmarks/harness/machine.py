@@ -1,4 +1,4 @@
-"""CPU cores, CPU time and the conditions of a measurement.
+"""The CPU cores, the CPU time and the conditions of a measurement.
 
 The sender runs on the first core; the emulator and Postgres share the last one. With two cores or more they
 do not take each other's time. On a shared machine wall time depends on other programs, so every rate stands
@@ -30,7 +30,7 @@ READINGS_MAX = 10
 
 
 def sender_cores(processes: int = 1) -> list[int]:
-    """One core for each sending process while they last; the last core is left to the service."""
+    """Return one core for each sending process while they last. The last core is left to the service."""
     return CORES[: max(1, min(processes, len(CORES) - 1))]
 
 
@@ -46,13 +46,15 @@ def move_to_sender_core() -> None:
 
 
 def move_to_service_core() -> None:
-    """Pin this process to the core of emulator and Postgres: what only watches must not slow the sender."""
+    """Pin this process to the core of emulator and Postgres. A process that only watches must not slow the
+    sender.
+    """
     move_to(CORES[-1:])
 
 
 @contextmanager
 def on_service_core() -> Iterator[None]:
-    """Processes started in the block run on the service's core; the caller then returns to its own cores."""
+    """Run processes started in the block on the service's core. The caller then returns to its own cores."""
     former = _cores()
     move_to_service_core()
     try:
@@ -63,7 +65,7 @@ def on_service_core() -> Iterator[None]:
 
 @contextmanager
 def on_every_core(server_pid: int) -> Iterator[None]:
-    """Sessions that this Postgres opens in the block may run on any core.
+    """Let sessions that this Postgres opens in the block run on any core.
 
     Without permission to move the server, it stays where it is.
     """
@@ -80,14 +82,16 @@ def on_every_core(server_pid: int) -> Iterator[None]:
 
 
 def cpu_s(pid: int) -> float:
-    """CPU seconds that a process has used so far."""
+    """Return the CPU seconds that a process has used so far."""
     times = psutil.Process(pid).cpu_times()
     own_s: float = times.user + times.system
     return own_s
 
 
 def tree_cpu_s(pid: int) -> float:
-    """CPU seconds of a process and all its children, also ended ones: a Postgres with its sessions."""
+    """Return the CPU seconds of a process and all its children, also ended ones: a Postgres with its
+    sessions.
+    """
     root = psutil.Process(pid)
     taken_s = 0.0
     for _ in range(READINGS_MAX):
@@ -115,7 +119,9 @@ def _living_children_s(root: psutil.Process) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What a figure depends on. `load`: the 1-minute load average of the machine before the run."""
+    """The conditions that a figure depends on. `load`: the 1-minute load average of the machine before the
+    run.
+    """
 
     processor: str
     cores: int
@@ -135,7 +141,7 @@ class Conditions:
 
 
 def conditions(command: str, processes: int = 1) -> Conditions:
-    """The conditions at this moment."""
+    """Return the conditions at this moment."""
     return Conditions(
         processor=_processor(),
         cores=len(CORES),

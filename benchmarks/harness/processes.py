@@ -1,4 +1,4 @@
-"""Child processes of a benchmark: started without the user's settings, and certain to end."""
+"""The child processes of a benchmark: started without the user's settings, and certain to end."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Process = subprocess.Popen[bytes]
 
 
 class BenchmarkFailed(DrumbeatError):
-    """A part of the benchmark failed, so there is no figure."""
+    """An error: a part of the benchmark failed, so there is no figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +119,14 @@ def listening(
 
 
 def first_line(process: Process) -> bytes:
-    """The next line that a process prints; empty if none comes in time."""
+    """Return the next line that a process prints, empty if none comes in time."""
     assert process.stdout is not None
     ready, _, _ = select.select([process.stdout], [], [], START_S_MAX)
     return process.stdout.readline() if ready else b""
 
 
 def last_line(errors: IO[bytes]) -> str:
-    """The last line that a process wrote to stderr."""
+    """Return the last line that a process wrote to stderr."""
     errors.seek(0)
     lines = errors.read().decode("utf-8", "replace").strip().splitlines()
     return lines[-1] if lines else "it wrote nothing to stderr"

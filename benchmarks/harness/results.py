@@ -1,4 +1,4 @@
-"""What a measurement is given and what it returns: loads, and the figures of one run."""
+"""The input and the output of a measurement: loads, and the figures of one run."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ SPARE_S = 120.0  # beyond its duration: to start, to drain and to store, on a bu
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is sent: through `numbers` with a limit each, for `duration_s`, at most `messages`.
+    """The load of a run: it is sent through `numbers` with a limit each, for `duration_s`, at most
+    `messages`.
 
     `events`: three status events a message come back, and are stored and applied during the run. `limited`:
     the emulator enforces the limits; otherwise only the engine's pace applies them. `timed`: the reply times
-    of some requests are measured. `metrics_port`: the engine's one process serves metrics there.
-    `guards`: the campaign has quiet hours in the recipients' zone and a frequency cap.
+    of some requests are measured. `metrics_port`: the engine's one process serves metrics there. `guards`:
+    the campaign has quiet hours in the recipients' zone and a frequency cap.
     """
 
     numbers: int
@@ -38,7 +39,7 @@ class Load:
 
     @property
     def recipients(self) -> int:
-        """Planned recipients: as many as could be reached, up to RECIPIENTS_MAX."""
+        """Return the planned recipients: as many as could be reached, up to RECIPIENTS_MAX."""
         if self.messages is not None:
             return self.messages
         assert self.duration_s is not None, "a load has an end"
@@ -52,10 +53,10 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How close the engine came to the limit, as shares of it: 1 is the limit.
+    """The pace of the engine as shares of the limit: 1 is the limit.
 
-    `reached`: after the first half second; None if not every write time is known. `largest_*`: the fullest
-    sliding second of any number, by write times and at the emulator. `throttled`: share of requests.
+    `reached`: the rate after the first half second; None if not every write time is known. `largest_*`: the
+    fullest sliding second of any number, by write times and at the emulator. `throttled`: share of requests.
     """
 
     reached: float | None
@@ -66,7 +67,9 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class StatusEvents:
-    """Status events that were applied, the last one `late_s` after the last message; CPU of the receiver."""
+    """The status events that were applied, the last one `late_s` after the last message, and the CPU of the
+    receiver.
+    """
 
     applied: int
     late_s: float
@@ -94,7 +97,7 @@ class Run:
 
     @property
     def cpu_us(self) -> float:
-        """CPU microseconds of the sender for each message."""
+        """Return the CPU microseconds of the sender for each message."""
         return self.cpu_s / self.messages * 1e6
 
     @property
@@ -111,7 +114,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A part of Drumbeat other than sending. `unit`: what both the stage and its baseline count."""
+    """A part of Drumbeat other than sending. `unit`: the thing that both the stage and its baseline count."""
 
     name: str
     title: str
@@ -139,7 +142,7 @@ class StageRun:
 
     @property
     def cpu_us(self) -> float:
-        """CPU microseconds of Drumbeat's processes for each."""
+        """Return the CPU microseconds of Drumbeat's processes for each."""
         return self.cpu_s / self.count * 1e6
 
     @property

@@ -1,4 +1,4 @@
-"""What every benchmark script does: read options, print the conditions, and leave nothing behind.
+"""The frame of every benchmark script: it reads options, prints the conditions, and leaves nothing behind.
 
 SIGTERM and SIGHUP end a script through every `finally`, as Ctrl-C does. The watchdog cleans up after kill -9.
 """
@@ -44,7 +44,7 @@ def run_script(main: Callable[[], object]) -> NoReturn:
 
 
 def script_name() -> str:
-    """How to call this script."""
+    """Return the command that calls this script."""
     return f"python -m drumbeat.benchmarks.{Path(sys.argv[0]).stem}"
 
 
@@ -54,14 +54,14 @@ def print_conditions(processes: int = 1) -> None:
 
 
 def parser_of(doc: str | None) -> argparse.ArgumentParser:
-    """A parser whose help is the script's docstring."""
+    """Return a parser whose help is the script's docstring."""
     return argparse.ArgumentParser(
         prog=script_name(), description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
 
 
 def counts(doc: str | None, **defaults: int) -> list[int]:
-    """The positional arguments of the command line, each an integer of 1 or more with this default."""
+    """Return the positional arguments of the command line, each an integer of 1 or more with this default."""
     parser = parser_of(doc)
     for name, default in defaults.items():
         add_count(parser, name, default)
@@ -77,7 +77,7 @@ def add_count(parser: argparse.ArgumentParser, name: str, default: int) -> None:
 
 
 def count(text: str) -> int:
-    """An integer of 1 or more, as an argument type."""
+    """Return an integer of 1 or more, as an argument type."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a whole number of 1 or more")
     return int(text)

@@ -1,4 +1,4 @@
-"""Fills an empty schema with numbers and a planned campaign, without an audience file."""
+"""The filling of an empty schema with numbers and a planned campaign, without an audience file."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ async def seed_campaign(
 ) -> int:
     """Clear the database, then store these numbers and one running campaign; return its id.
 
-    Phones count up from FIRST_PHONE. ConfigurationError unless a benchmark created the database. `guards`: it
-    has quiet hours in the recipients' zone and a frequency cap, and another campaign sent to the same people.
+    Phones count up from FIRST_PHONE. ConfigurationError unless a benchmark created the database. `guards`:
+    the campaign has quiet hours in the recipients' zone and a frequency cap, and another campaign sent to the
+    same people before.
     """
     await clear_database(url)
     await migrate(url)
@@ -80,7 +81,7 @@ async def clear_database(url: str) -> None:
 async def plan_campaign(
     connection: Connection, name: str, rates_per_s: Mapping[str, float], recipients: int
 ) -> int:
-    """Store a running campaign through these numbers, nothing of it sent; return its id."""
+    """Store a running campaign through these numbers, none of it sent, and return its id."""
     campaign_id: int = await connection.fetchval(
         SQL["insert_campaign"], TEMPLATE, list(rates_per_s), recipients, name
     )

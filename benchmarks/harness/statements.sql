@@ -21,7 +21,7 @@ CREATE TEMPORARY TABLE bare (phone text, name text, reference text, city text);
 CREATE TABLE customers (phone text, name text, reference text, city text);
 
 -- name: digest_of_recipients
--- The same for the same recipients, in whatever order.
+-- The digest is the same for the same recipients, in whatever order.
 SELECT sum(hashtextextended(phone::text || variables::text, 0)::numeric)::text FROM recipients;
 
 -- name: insert_campaign
@@ -31,15 +31,15 @@ VALUES ($4, '', '{}', 'running', $1, $2, $3, $3, now())
 RETURNING campaign_id;
 
 -- name: back_to_draft
--- The campaign as if nobody had started it yet.
+-- Make it look as if nobody had started the campaign yet.
 UPDATE campaigns SET state = 'draft', started_at = NULL;
 
 -- name: long_released
--- The number as if its last owner had released it a minute ago, so that no lease has to be waited for.
+-- Make it look as if the last owner had released the number a minute ago, so that no start waits for a lease.
 UPDATE numbers SET leased_until = now() - interval '1 minute' WHERE released;
 
 -- name: forget_owners
--- As if the owners had run on another machine, where this one cannot prove that they ended.
+-- Make it look as if the owners had run on another machine, so that this one cannot prove that they ended.
 UPDATE numbers SET owner_process = NULL;
 
 -- name: leased_until
@@ -64,14 +64,14 @@ SELECT id, seq, $3::bigint + $5::bigint + (n - 1) * $4 + seq, ARRAY['Ana', 'A-' 
 FROM unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS r (id, last_seq, n), generate_series(1, last_seq) AS seq;
 
 -- name: claim_all
--- As if one owner had claimed every recipient.
+-- Make it look as if one owner had claimed every recipient.
 UPDATE numbers SET epoch = 1;
 UPDATE ranges SET claimed_through = last_seq, phone_number_id = (SELECT min(phone_number_id) FROM numbers), epoch = 1;
 INSERT INTO claims (range_id, from_seq, epoch, phone_number_id, claimed_at)
 SELECT range_id, 1, 1, phone_number_id, now() FROM ranges;
 
 -- name: accept_all
--- As if the service had accepted every message.
+-- Make it look as if the service had accepted every message.
 INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid)
 SELECT range_id, seq, 1, 1, 1, 1, phone_number_id, $1 || lpad(ordinal::text, 6, '0') || lpad(seq::text, 6, '0')
 FROM recipients JOIN ranges USING (range_id)
@@ -96,7 +96,7 @@ SELECT pg_backend_pid();
 SELECT pg_stat_reset();
 
 -- name: outcomes_written
--- Of all partitions, since the last reset of the statistics.
+-- The sums of all partitions since the last reset of the statistics.
 SELECT sum(n_tup_upd)::float8 AS updates, sum(n_tup_hot_upd)::float8 AS hot,
        sum(pg_total_relation_size(relid))::float8 / 1e6 AS size_mb
 FROM pg_stat_user_tables WHERE relname LIKE 'outcomes\_%';
@@ -124,9 +124,9 @@ FROM campaign_numbers
 WHERE campaign_id = $1;
 
 -- name: written
--- For each number: the outcomes that have a time; those after its first half second, and the time they span; the time
--- from that half second to the last outcome of all numbers; and the most outcomes in any half-open second (times are
--- whole microseconds).
+-- The figures of each number: the outcomes that have a time; those after its first half second, and the time they
+-- span; the time from that half second to the last outcome of all numbers; and the most outcomes in any half-open
+-- second (times are whole microseconds).
 WITH written AS (
     SELECT phone_number_id, attempted_at,
            min(attempted_at) OVER (PARTITION BY phone_number_id) AS began_at,
@@ -167,8 +167,9 @@ CREATE TABLE IF NOT EXISTS sent (phone text, wamid text, at timestamptz DEFAULT 
 INSERT INTO sent (phone, wamid) VALUES ($1, $2);
 
 -- name: horizon
--- What prevents VACUUM from removing dead rows: the oldest transaction and the oldest snapshot of client sessions. A
--- vacuum itself is long, but holds up no other. Also the requests and CPU seconds that the engine has counted so far.
+-- The limits that keep VACUUM from removing dead rows: the oldest transaction and the oldest snapshot of client
+-- sessions. A vacuum itself is long, but holds up no other. Also the requests and CPU seconds that the engine has
+-- counted so far.
 SELECT coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0)::float8 AS transaction_s,
        coalesce(max(age(backend_xmin)), 0)::integer AS snapshot,
        (SELECT coalesce(sum(attempts), 0)::bigint FROM campaign_numbers) AS messages,
@@ -188,7 +189,7 @@ ORDER BY bytes DESC, name;
 VACUUM FULL;
 
 -- name: counters
--- What the server wrote since it began: bytes and whole pages of WAL, commits, rows.
+-- The counts of the server since it began: bytes and whole pages of WAL, commits, rows.
 SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint AS wal_bytes,
        (SELECT wal_fpi FROM pg_stat_wal) AS page_images,
        (SELECT sum(xact_commit)::bigint FROM pg_stat_database) AS commits,

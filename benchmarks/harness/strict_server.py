@@ -30,7 +30,7 @@ _THROTTLED = orjson.dumps({"error": {"code": 130429, "message": "Rate limit hit"
 
 
 class SlidingSecond:
-    """The acceptances of one number; at most `limit` in any half-open second."""
+    """The acceptances of one number: at most `limit` in any half-open second."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

@@ -1,4 +1,4 @@
-"""Where measurements run: the database, the emulators, and the callback for progress."""
+"""The place of measurements: the database, the emulators, and the callback for progress."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from drumbeat.benchmarks.harness.workers import run_worker
 STAGE_S_MAX = 900.0
 
 OnProgress = Callable[[float, float | None], None]
-"""(seconds since the measurement began, messages a second that the emulator accepts now, if known)"""
+"""A function of (seconds since the measurement began, messages a second accepted now or None)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Testbed:
-    """`on_progress` is called several times a second during a measurement."""
+    """A testbed. `on_progress` is called several times a second during a measurement."""
 
     database: Database
     emulator: EmulatorFactory = own_emulator
     on_progress: OnProgress | None = None
 
     def run_stage(self, function: str, arguments: dict[str, Any], cores: Sequence[int]) -> dict[str, Any]:
-        """Call `function` in a worker; the rate is known only at the end."""
+        """Call `function` in a worker. Its rate is known only at the end."""
         began_s = time.monotonic()
 
         def poll() -> None:

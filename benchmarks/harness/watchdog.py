@@ -29,7 +29,7 @@ _inputs: list[IO[bytes]] = []  # stdin of the watchdog, while it runs
 
 @contextmanager
 def watchdog() -> Iterator[None]:
-    """Run a watchdog in the block: registered resources do not outlive this process, even if it is killed."""
+    """Run a watchdog in the block. Registered resources do not outlive this process, even if it is killed."""
     with subprocess.Popen(
         [sys.executable, "-m", "drumbeat.benchmarks.harness.watchdog"],
         stdin=subprocess.PIPE,
@@ -49,17 +49,19 @@ def watchdog() -> Iterator[None]:
 
 
 def register(kind: str, which: int | Path) -> None:
-    """A process (by id), the home of a Postgres or a directory, to be removed if this process dies."""
+    """Register a process (by id), the home of a Postgres or a directory, to be removed if this
+    process dies.
+    """
     _write(kind, which, exists=True)
 
 
 def unregister(kind: str, which: int | Path) -> None:
-    """The counterpart of `register`, once the resource is gone."""
+    """Remove a registration, once the resource is gone."""
     _write(kind, which, exists=False)
 
 
 def python_path() -> str:
-    """PYTHONPATH for children: a checkout may be importable only from its own directory."""
+    """Return PYTHONPATH for children: a checkout may be importable only from its own directory."""
     return os.pathsep.join(entry or os.getcwd() for entry in sys.path)  # noqa: PTH109 - as the interpreter understands ""
 
 
@@ -80,7 +82,7 @@ def main() -> None:
 
 
 def _left(lines: IO[bytes]) -> dict[str, dict[str, psutil.Process | None]]:
-    """What was registered and not unregistered, by kind."""
+    """Return the resources that were registered and not unregistered, by kind."""
     left: dict[str, dict[str, psutil.Process | None]] = {kind: {} for kind in KINDS}
     for line in lines:
         kind, which, exists = orjson.loads(line)

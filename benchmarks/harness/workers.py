@@ -1,4 +1,4 @@
-"""Runs a measurement in a worker process of its own.
+"""The worker processes, in which measurements run.
 
     python -m drumbeat.benchmarks.harness.workers MODULE:FUNCTION
 
@@ -40,7 +40,7 @@ def run_worker(
     longest_s: float,
     poll: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
-    """As `run_workers`, with a single worker on these cores."""
+    """Call `function` as `run_workers` does, in a single worker on these cores."""
     (result,) = run_workers(function, [arguments], [cores], longest_s, poll)
     return result
 
@@ -94,7 +94,7 @@ def _results(
 
 
 def main(name: str) -> None:
-    """The worker process: one order in, one result out."""
+    """Do one order in the worker process, and write its result."""
     configure_logging()  # to stderr: stdout is for the result
     module, _, attribute = name.partition(":")
     function = getattr(import_module(module), attribute)

@@ -21,7 +21,7 @@ CONFIG = {"displayModeBar": False, "responsive": True, "scrollZoom": False}
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """HTML that draws a chart, and the same figures in words for readers who do not see it."""
+    """A chart: HTML that draws it, and the same figures in words for readers who do not see it."""
 
     html: str
     description: str
@@ -29,7 +29,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """`text` is the value in words; the range from `least` to `most` is drawn as a whisker."""
+    """A bar. `text` is the value in words; the range from `least` to `most` is drawn as a whisker."""
 
     label: str
     value: float
@@ -40,7 +40,7 @@ class Bar:
 
 
 def bars(rows: Sequence[Bar], *, about: str) -> Chart:
-    """Horizontal bars from 0; label and value stand above each, where a phone has space for them."""
+    """Return horizontal bars from 0. Label and value stand above each, where a phone has space for them."""
     places = list(range(len(rows)))
     figure = go.Figure(
         go.Bar(
@@ -76,7 +76,7 @@ def bars(rows: Sequence[Bar], *, about: str) -> Chart:
 
 
 def lines(by_name: Mapping[str, Sequence[float]], limit: float, *, about: str) -> Chart:
-    """A line for each name over whole seconds; the limit is dashed."""
+    """Return a line for each name over whole seconds. The limit is dashed."""
     figure = go.Figure()
     width, opacity = (2, 1.0) if len(by_name) <= FEW_LINES else (1, 0.45)
     for name, values in by_name.items():
@@ -97,7 +97,7 @@ def lines(by_name: Mapping[str, Sequence[float]], limit: float, *, about: str) -
 
 
 def histogram(counts: Sequence[Sequence[float]], *, about: str) -> Chart:
-    """Upright bars, one for each (upper bound in ms, requests)."""
+    """Return upright bars, one for each (upper bound in ms, requests)."""
     bounds = [f"{bound_ms:.3g}" for bound_ms, _ in counts]
     figure = go.Figure(go.Bar(x=bounds, y=[count for _, count in counts], marker_color=OTHER_COLOUR))
     figure.update_xaxes(title_text="reply time up to, ms", type="category", nticks=TICKS)
@@ -110,7 +110,7 @@ def _most(by_name: Mapping[str, Sequence[float]], limit: float) -> float:
 
 
 def _plain(text: str) -> str:
-    """Text without the tags that plotly would interpret."""
+    """Return text without the tags that plotly would interpret."""
     return text.replace("<", "‹").replace(">", "›")
 
 

@@ -1,4 +1,6 @@
-"""Compares two reports: what changed, by how much, and whether that exceeds the spread of the repeats."""
+"""The comparison of two reports: the changes, their sizes, and whether they exceed the spread of the
+repeats.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ REPEATS_MIN = 2  # in each report, for a spread
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure of the report: its key, its title, and whether more of it is better."""
+    """A figure of the report: its key and its title. The last field is true if more of it is better."""
 
     key: str
     title: str
@@ -67,7 +69,9 @@ class ComparedFigure:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`differences`: of machine and load, in words. `missing`: what is in one report only."""
+    """The comparison. `differences`: of machine and load, in words. `missing`: the figures that are in one
+    report only.
+    """
 
     rows: tuple[ComparedFigure, ...]
     differences: tuple[str, ...]
@@ -78,7 +82,7 @@ class Comparison:
 
 
 def compare(a: dict[str, Any], b: dict[str, Any]) -> Comparison:
-    """B against A; both as `read_report` gives them."""
+    """Compare B with A. Both are as `read_report` gives them."""
     missing = tuple(
         f"only {side} has {title}"
         for key in ("senders", "pace", "stages", "scaling")
@@ -95,7 +99,7 @@ def _titles(report: dict[str, Any], key: str) -> dict[str, str]:
 
 
 def _entries(report: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """The entries of a part of a report; for scaling, the rows of its tables."""
+    """Return the entries of a part of a report; for scaling, the rows of its tables."""
     found: list[dict[str, Any]] = report[key]
     return [row for table in found for row in table["rows"]] if key == "scaling" else found
 
@@ -143,7 +147,9 @@ def _verdict(a: dict[str, Any], b: dict[str, Any], more_is_better: bool) -> Verd
 
 
 def _machine_changes(a: dict[str, Any], b: dict[str, Any]) -> Iterator[str]:
-    """A baseline does not change with Drumbeat: if its CPU changed, the machine did."""
+    """Yield the changes of the machine. A baseline does not change with Drumbeat: if its CPU changed, the
+    machine did.
+    """
     for in_a, in_b in _pairs(a, b, "senders"):
         if in_a["name"] in (ENGINE, ENGINE_ALONE, ENGINE_TRANSPORT):
             continue

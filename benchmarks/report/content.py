@@ -61,7 +61,7 @@ class ScalingRow:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All that was measured. `senders`: the engine first, then the baselines.
+    """The results of all measurements. `senders`: the engine first, then the baselines.
 
     `scaling`: rows in order; each is compared with the first row of its table.
     """
@@ -77,7 +77,7 @@ class Results:
 
 
 def report_of(results: Results) -> dict[str, Any]:
-    """The report as it is written."""
+    """Return the report as it is written."""
     engine = results.senders[0] if results.senders else None
     own = results.service == OWN_EMULATOR
     paced = [PaceRow(results.load, engine)] if engine is not None else []
@@ -100,7 +100,7 @@ def report_of(results: Results) -> dict[str, Any]:
 
 
 def read_report(path: Path) -> dict[str, Any]:
-    """The report in a directory or a file; ConfigurationError if there is none of this schema."""
+    """Return the report in a directory or a file. ConfigurationError if there is none of this schema."""
     path = path / FILE_NAME if path.is_dir() else path
     try:
         with path.open("rb") as file:
@@ -118,7 +118,9 @@ def read_report(path: Path) -> dict[str, Any]:
 
 
 def _load(load: Load, *, own: bool) -> dict[str, Any]:
-    """`latency_ms`: None for an emulator that someone else runs; its latency is not known."""
+    """Return the load. `latency_ms` is None for an emulator that someone else runs, because its latency is
+    not known.
+    """
     return {
         "numbers": load.numbers,
         "rate_per_s": load.rate_per_s,
@@ -131,7 +133,7 @@ def _load(load: Load, *, own: bool) -> dict[str, Any]:
 
 
 def _spread(values: Sequence[float | None]) -> dict[str, Any] | None:
-    """None if no value is known."""
+    """Return the spread of the values, or None if no value is known."""
     known = [_rounded(value) for value in values if value is not None]
     if not known:
         return None
@@ -139,7 +141,7 @@ def _spread(values: Sequence[float | None]) -> dict[str, Any] | None:
 
 
 def _rounded(value: float) -> float:
-    """Six significant digits, more than a measurement has."""
+    """Return the value with six significant digits, more than a measurement has."""
     return float(f"{value:.6g}")
 
 
@@ -148,7 +150,7 @@ def _each(runs: Sequence[_Run], figure: Callable[[_Run], float | None]) -> dict[
 
 
 def _typical(runs: Sequence[Run]) -> Run:
-    """The run with the median rate; the lower of the two for an even count."""
+    """Return the run with the median rate: for an even count, the lower of the two."""
     return sorted(runs, key=lambda run: run.per_s)[(len(runs) - 1) // 2]
 
 
@@ -178,7 +180,9 @@ def _sender(series: Series, engine: Series | None) -> dict[str, Any]:
 
 
 def _headroom(runs: Sequence[Run], senders: int) -> dict[str, Any]:
-    """How busy the cores were while the engine sent: each sender's, and that of emulator and Postgres."""
+    """Return how busy the cores were while the engine sent: each sender's, and that of emulator and
+    Postgres.
+    """
     sender = _each(runs, lambda run: _share(run.cpu_s / senders, run))
     service = _each(runs, lambda run: _share(run.service_cpu_s, run))
     database = _each(runs, lambda run: _share(run.database_cpu_s, run))

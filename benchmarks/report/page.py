@@ -41,7 +41,7 @@ class Section:
 
 
 def page_of(report: dict[str, Any]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     environment = Environment(
         loader=PackageLoader("drumbeat.benchmarks.report", "."),
         autoescape=True,
@@ -123,7 +123,9 @@ def _scaling(table: dict[str, Any]) -> Section:
 
 
 def _pace(pace: dict[str, Any]) -> Section:
-    """Messages in each second, without the last, which is not a whole one."""
+    """Return the section of the messages in each second, without the last second, which is not a
+    whole one.
+    """
     load, numbers = pace["load"], pace["by_second"]
     whole = {name: counts[:-1] or counts for name, counts in list(numbers.items())[:LINES_MAX]}
     each = lines(whole, load["rate_per_s"], about="each number against its limit, second by second")

@@ -15,7 +15,7 @@ AT_LIMIT_SHARE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`headings` and the cells of each row have the same length; the first cell names the row."""
+    """A table. `headings` and the cells of each row have the same length; the first cell names the row."""
 
     caption: str
     headings: tuple[str, ...]
@@ -23,7 +23,7 @@ class Table:
 
 
 def rate(spread: dict[str, Any] | None) -> str:
-    """`10,957 (10,650–11,020)`; a dash if the figure is not known."""
+    """Return `10,957 (10,650–11,020)`, or a dash if the figure is not known."""
     return _spread(spread, lambda value: f"{value:,.0f}" if value >= 100 else f"{value:,.1f}")
 
 
@@ -47,7 +47,7 @@ def _spread(spread: dict[str, Any] | None, form: Callable[[float], str], unit: s
 
 
 def load_line(load: dict[str, Any]) -> str:
-    """`32 numbers at 1,000/s each, latency 20 ms, 10 s`."""
+    """Return `32 numbers at 1,000/s each, latency 20 ms, 10 s`."""
     numbers = "one number" if load["numbers"] == 1 else f"{load['numbers']} numbers"
     each = "" if load["numbers"] == 1 else " each"
     latency_ms = load["latency_ms"]
@@ -154,7 +154,9 @@ def scaling_table(table: dict[str, Any]) -> Table:
 
 
 def latency_tables(report: dict[str, Any]) -> Iterator[Table]:
-    """Reply times, of the repeat with the median rate. The engine's and the baselines' are not comparable."""
+    """Yield reply times, of the repeat with the median rate. The engine's and the baselines' are not
+    comparable.
+    """
     engine = [found for found in report["senders"] if found["name"] in (ENGINE, ENGINE_ALONE)]
     baselines = [found for found in report["senders"] if found["name"] not in (ENGINE, ENGINE_ALONE)]
     names = {found["name"] for found in engine}
@@ -174,7 +176,7 @@ def _latency_table(caption: str, entries: list[dict[str, Any]]) -> Iterator[Tabl
 
 
 def conditions_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
-    """What the figures were measured on, and how to measure them again."""
+    """Return the conditions of the measurement, and the command that repeats it."""
     on = report["conditions"]
     return [
         ("machine", f"{on['processor']}, {on['cores']} cores, {on['system']}"),
@@ -204,7 +206,7 @@ def _repeats(report: dict[str, Any]) -> str:
 
 
 def headline(report: dict[str, Any]) -> str:
-    """The result in a sentence or two."""
+    """Return the result in a sentence or two."""
     if not report["senders"] and report["pace"]:
         (pace,) = report["pace"]
         return f"The engine reached {share(pace['reached'])} of the limit ({load_line(pace['load'])})."
@@ -254,7 +256,7 @@ def _at_limit(report: dict[str, Any]) -> bool:
 
 
 def warnings(report: dict[str, Any]) -> Iterator[str]:
-    """What makes the figures doubtful. They belong above the result."""
+    """Yield the reasons why the figures are doubtful. They belong above the result."""
     load, headroom = report["conditions"]["load"], report["headroom"]
     if load > LOAD_MAX:
         yield (
@@ -273,7 +275,7 @@ def warnings(report: dict[str, Any]) -> Iterator[str]:
 
 
 def notes(report: dict[str, Any]) -> Iterator[str]:
-    """What a reader must know to judge the figures."""
+    """Yield the facts that a reader must know to judge the figures."""
     headroom = report["headroom"]
     if headroom is not None:
         yield _headroom_line(headroom)

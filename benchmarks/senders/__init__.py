@@ -1,1 +1,1 @@
-"""What sends messages in a benchmark: the engine, and the baselines beside it."""
+"""The senders of a benchmark: the engine, and the baselines beside it."""

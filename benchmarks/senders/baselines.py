@@ -32,7 +32,7 @@ LATENCIES_MAX = 1_000_000  # 8 bytes each
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a baseline sends: at most `messages`, and none after `for_s`.
+    """The work of a baseline: at most `messages`, and none after `for_s`.
 
     Message n goes to `first_phone` + n through the numbers in turn; `in_flight_requests` at a time.
     """
@@ -72,7 +72,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class BaselineResult:
-    """What a baseline sent. `latency_ms` and `histogram`: of all requests, from the call to the reply."""
+    """The result of a baseline. `latency_ms` and `histogram`: of all requests, from the call to the reply."""
 
     messages: int
     accepted: int
@@ -83,7 +83,7 @@ class BaselineResult:
 
 
 Send = Callable[[str, dict[str, object]], Awaitable[bool]]
-"""(number, body): sends one message; True if it was accepted."""
+"""A function of (number, body) that sends one message and returns True if it was accepted."""
 
 
 def run(name: str, task: dict[str, Any]) -> BaselineResult:
@@ -94,7 +94,7 @@ def run(name: str, task: dict[str, Any]) -> BaselineResult:
 
 
 class _Counter:
-    """Counts what a baseline sends, and times each request."""
+    """A counter of the messages that a baseline sends. It times each request."""
 
     def __init__(self, task: Task) -> None:
         self._sent = self._accepted = 0
@@ -119,7 +119,9 @@ class _Counter:
 
 
 def _by_turn(send: Send, task: Task) -> Callable[[int], Awaitable[bool]]:
-    """Sends message n of a task. No coroutine of its own: that would add to the cost of the baselines."""
+    """Return a function that sends message n of a task. It has no coroutine of its own, which would add to
+    the cost of the baselines.
+    """
     template, numbers = task.body, task.numbers
 
     def send_turn(turn: int) -> Awaitable[bool]:
@@ -145,7 +147,9 @@ async def in_loops(send: Send, task: Task) -> BaselineResult:
 
 
 async def in_tasks(send: Send, task: Task) -> BaselineResult:
-    """As `in_loops`, with a task for each message behind a semaphore, as scripts do it."""
+    """Send a task's messages as scripts do it: as `in_loops`, with a task for each message behind a
+    semaphore.
+    """
     send_turn, counter = _by_turn(send, task), _Counter(task)
     semaphore = asyncio.Semaphore(task.in_flight_requests)
 
@@ -170,7 +174,7 @@ async def _post(session: aiohttp.ClientSession, address: str, body: dict[str, ob
 
 
 async def plain_loop(task: Task) -> BaselineResult:
-    """`ClientSession.post(json=…)` in 64 coroutines, with default settings; stores nothing."""
+    """Send with `ClientSession.post(json=…)` in 64 coroutines, with default settings. Stores nothing."""
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(headers=task.headers, connector=connector) as session:
 
@@ -181,7 +185,9 @@ async def plain_loop(task: Task) -> BaselineResult:
 
 
 async def tuned_loop(task: Task) -> BaselineResult:
-    """As `plain_loop`, by someone who knows aiohttp: orjson, prebuilt URLs, no cookies, no total time-out."""
+    """Send as `plain_loop` does, with aiohttp tuned by someone who knows it: orjson, prebuilt URLs, no
+    cookies, no total time-out.
+    """
     urls = {number: URL(task.address(number), encoded=True) for number in task.numbers}
     async with aiohttp.ClientSession(
         headers={**task.headers, "Content-Type": "application/json"},
@@ -198,7 +204,7 @@ async def tuned_loop(task: Task) -> BaselineResult:
 
 
 async def httpx_loop(task: Task) -> BaselineResult:
-    """As `plain_loop`, over httpx."""
+    """Send as `plain_loop` does, over httpx."""
     import httpx  # only in development installations
 
     async with httpx.AsyncClient(headers=task.headers, timeout=60) as client:
@@ -211,7 +217,9 @@ async def httpx_loop(task: Task) -> BaselineResult:
 
 
 async def first_script(task: Task) -> BaselineResult:
-    """A user's first script: a task a message behind a semaphore, a session, one INSERT a message."""
+    """Send as a user's first script does: a task a message behind a semaphore, a session, one INSERT a
+    message.
+    """
     async with (
         asyncpg.create_pool(task.database_url) as pool,
         aiohttp.ClientSession(headers=task.headers, connector=aiohttp.TCPConnector(limit=0)) as session,
@@ -231,7 +239,7 @@ async def _open_gate() -> bool:
 
 
 async def engine_transport(task: Task) -> BaselineResult:
-    """The engine's own HTTP connections, without the rest of the engine."""
+    """Send over the engine's own HTTP connections, without the rest of the engine."""
     transport = LaneTransport(
         task.url, task.token, api_version=task.version, connections=task.in_flight_requests
     )
@@ -246,7 +254,7 @@ async def engine_transport(task: Task) -> BaselineResult:
 
 
 class _Exchange(asyncio.Protocol):
-    """One connection: writes a request and waits for any bytes in reply."""
+    """A connection that writes a request and waits for any bytes in reply."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
@@ -267,7 +275,7 @@ class _Exchange(asyncio.Protocol):
 
 
 async def raw_protocol(task: Task) -> BaselineResult:
-    """A raw asyncio Protocol that parses no HTTP: the lower bound of CPU a message on asyncio."""
+    """Send over a raw asyncio Protocol that parses no HTTP: the lower bound of CPU a message on asyncio."""
     host = urlsplit(task.url)
     loop = asyncio.get_running_loop()
     free = [

@@ -1,4 +1,6 @@
-"""The engine as a sender: runs in a worker process; its figures are read from the outcomes it stored."""
+"""The engine as a sender: it runs in a worker process, and its figures are read from the outcomes that it
+stored.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ TIMED_EVERY = 16  # at full speed about 900 a second
 
 @dataclass(frozen=True, slots=True)
 class NumberSent:
-    """What one number sent, by the times of its outcomes.
+    """The messages that one number sent, by the times of its outcomes.
 
     `timed`: outcomes that have a time. `steady_per_s`: the rate after the first half second, which belongs to
     the start. `largest_second`: the most in any half-open second. `by_second`: since the first message of all
@@ -38,7 +40,7 @@ class NumberSent:
 
 @dataclass(frozen=True, slots=True)
 class CampaignSent:
-    """What the engine sent of a campaign. `messages`: got another reply than a throttle.
+    """The messages of a campaign that the engine sent. `messages`: those with another reply than a throttle.
 
     `elapsed_s`: from the first write to the last.
     """
@@ -50,20 +52,22 @@ class CampaignSent:
 
     @property
     def all_timed(self) -> bool:
-        """Whether every message has a time: an outcome whose status event came first has none."""
+        """Return whether every message has a time. An outcome whose status event came first has none."""
         return sum(number.timed for number in self.numbers.values()) == self.messages
 
 
 @dataclass(frozen=True, slots=True)
 class ShareSent:
-    """What a process reports of its share: its CPU seconds, and its reply times in ascending order."""
+    """The report of a process about its share: its CPU seconds, and its reply times in ascending order."""
 
     cpu_s: float
     latencies_ms: list[float]
 
 
 def send_share(access: dict[str, str], **share: Any) -> ShareSent:
-    """A worker's share of a campaign: the arguments of `send`, with the access to the service as text."""
+    """Send a worker's share of a campaign. The arguments are those of `send`, with the access to the service
+    as text.
+    """
     return uvloop.run(send(service=service_settings(**access), **share))
 
 
@@ -76,7 +80,7 @@ async def send(
     timed_every: int = TIMED_EVERY,
     metrics_port: int | None = None,
 ) -> ShareSent:
-    """Send through these numbers until the campaign is finished, or for `for_s`; all is durable then.
+    """Send through these numbers until the campaign is finished, or for `for_s`. All is durable then.
 
     One in `timed_every` requests is timed, none if it is 0. Timing each costs 4 % of a full core. Metrics are
     served if there is a port for them.
@@ -103,10 +107,11 @@ async def send(
 
 
 def steady_per_s(messages: int, span_s: float, whole_s: float) -> float:
-    """The rate of a number after its start. `span_s`: from its first message to its last; `whole_s`: from
-    the end of its start to the last message of all numbers.
+    """Return the rate of a number after its start. `span_s`: from its first message to its last; `whole_s`:
+    from the end of its start to the last message of all numbers.
 
-    Bounded by the rate over `whole_s`: after a stall of the machine a few messages may lie close together.
+    The result is bounded by the rate over `whole_s`: after a stall of the machine a few messages may lie
+    close together.
     """
     if not span_s or whole_s <= 0:
         return 0.0
@@ -114,7 +119,7 @@ def steady_per_s(messages: int, span_s: float, whole_s: float) -> float:
 
 
 async def read_sent(connection: Connection, campaign_id: int) -> CampaignSent:
-    """What was sent; empty if nothing was."""
+    """Return the messages that were sent, or an empty result if none were."""
     seconds: dict[str, dict[int, int]] = {}
     for row in await connection.fetch(SQL["by_second"]):
         seconds.setdefault(row["phone_number_id"], {})[row["second"]] = row["messages"]

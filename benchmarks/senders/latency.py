@@ -1,4 +1,6 @@
-"""Reply times of a sample of the engine's requests, from the write to the outcome, and their percentiles."""
+"""The reply times of a sample of the engine's requests, from the write to the outcome, and their
+percentiles.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,12 @@ PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 # Upper bounds of the histogram in ms: each 2^(1/3) times the last, from 0.25 ms to 16 s.
 BOUNDS_MS = tuple(0.25 * 2 ** (step / 3) for step in range(49))
 TIMED_MAX = 200_000  # 8 bytes each
-# Of these, as many as a worker reports: enough for a p99.9, and the line fits into the buffer of a pipe.
+# A worker reports so many of these: enough for a p99.9, and the line fits into the buffer of a pipe.
 REPORTED_MAX = 5_000
 
 
 def percentiles(ascending: Sequence[float]) -> dict[str, float]:
-    """By name (`p50`, `p99.9`, `max`); empty without requests."""
+    """Return the percentiles by name (`p50`, `p99.9`, `max`), empty without requests."""
     if not ascending:
         return {}
     last = len(ascending) - 1
@@ -27,7 +29,7 @@ def percentiles(ascending: Sequence[float]) -> dict[str, float]:
 
 
 def evenly(ascending: Sequence[float], most: int = REPORTED_MAX) -> list[float]:
-    """At most `most` of them, evenly spaced by rank, with the first and the last."""
+    """Return at most `most` of them, evenly spaced by rank, with the first and the last."""
     last = len(ascending) - 1
     if last < most:
         return [round(value, 3) for value in ascending]
@@ -35,7 +37,7 @@ def evenly(ascending: Sequence[float], most: int = REPORTED_MAX) -> list[float]:
 
 
 def histogram(ascending: Sequence[float]) -> list[list[float]]:
-    """[upper bound in ms, requests up to it and above the bound before]; without empty bars."""
+    """Return [upper bound in ms, requests up to it and above the bound before], without empty bars."""
     counts: dict[float, int] = {}
     index = 0
     for latency_ms in ascending:

@@ -1,4 +1,4 @@
-"""One measurement of a sender, in worker processes, and the CPU that sender, emulator and database used."""
+"""The measurement of a sender, in worker processes, and the CPU that sender, emulator and database used."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TIMED_PER_S = 2_000.0  # of the engine's requests: a p99.9 within seconds, at a 
 
 
 def run_engine(testbed: Testbed, load: Load) -> Run:
-    """The engine with all its guarantees; everything that it sent is durable when this returns."""
+    """Run the engine with all its guarantees. Everything that it sent is durable when this returns."""
     rate_per_s = load.rate_per_s if load.limited else NO_LIMIT_PER_S
     spec = EmulatorSpec(load.numbers, rate_per_s, load.latency_ms, events=load.events)
     url = testbed.database.url
@@ -68,7 +68,7 @@ def run_engine(testbed: Testbed, load: Load) -> Run:
 
 
 def run_baseline(testbed: Testbed, load: Load, baseline: str) -> Run:
-    """A baseline (a function of `senders.baselines`) in one process; the emulator does not limit it."""
+    """Run a baseline (a function of `senders.baselines`) in one process. The emulator does not limit it."""
     asyncio.run(clear_database(testbed.database.url))
     with testbed.emulator(EmulatorSpec(load.numbers, NO_LIMIT_PER_S, load.latency_ms)) as emulator:
         in_flight_needed = math.ceil(load.total_per_s * load.latency_ms / 1e3 * 1.25)
@@ -89,7 +89,9 @@ def run_baseline(testbed: Testbed, load: Load, baseline: str) -> Run:
 
 
 def run_task(baseline: str, task: Task, longest_s: float, meter: _Meter | None = None) -> dict[str, Any]:
-    """What a baseline did with a task; BenchmarkFailed if the service refused more than a few messages."""
+    """Run a baseline's task and return its result. BenchmarkFailed if the service refused more than a few
+    messages.
+    """
     arguments = {"name": baseline, "task": asdict(task)}
     poll = (lambda: None) if meter is None else meter.poll
     found = run_worker(
@@ -102,7 +104,9 @@ def run_task(baseline: str, task: Task, longest_s: float, meter: _Meter | None =
 
 
 class _Meter:
-    """CPU that emulator and database use from now on, and the rate at which the emulator accepts."""
+    """A meter of the CPU that emulator and database use from now on, and of the rate at which the emulator
+    accepts.
+    """
 
     def __init__(self, testbed: Testbed, emulator: MeasuredEmulator) -> None:
         self._testbed, self._emulator = testbed, emulator
@@ -124,7 +128,7 @@ class _Meter:
         self._testbed.on_progress(now_s - self._began_s, per_s)
 
     def used_cpu_s(self) -> tuple[float | None, float]:
-        """CPU seconds of the emulator (None if it does not report them) and of the database."""
+        """Return the CPU seconds of the emulator (None if it does not report them) and of the database."""
         service_s = self._emulator.cpu_s()
         known = service_s is not None and self._service_s is not None
         used_s = service_s - self._service_s if known else None  # type: ignore[operator]
@@ -132,7 +136,7 @@ class _Meter:
 
 
 def _split(emulator: MeasuredEmulator, load: Load) -> list[tuple[str, ...]]:
-    """The numbers of each process."""
+    """Return the numbers of each process."""
     count = min(load.processes, len(emulator.numbers))
     return [emulator.numbers[first::count] for first in range(count)]
 
@@ -140,7 +144,7 @@ def _split(emulator: MeasuredEmulator, load: Load) -> list[tuple[str, ...]]:
 def _share(
     testbed: Testbed, emulator: MeasuredEmulator, numbers: tuple[str, ...], campaign_id: int, load: Load
 ) -> dict[str, Any]:
-    """A process's share, as arguments of `engine.send_share`."""
+    """Return a process's share, as arguments of `engine.send_share`."""
     return {
         "access": emulator.access,
         "database_url": testbed.database.url,

@@ -1,4 +1,4 @@
-"""Three status events a message: the webhook receiver runs beside the emulator during a measurement."""
+"""The status events of a measurement, three a message: the webhook receiver runs beside the emulator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POLL_PERIOD_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class ReceiverProcess:
-    """A receiver that listens; it used `start_cpu_s` of CPU to start."""
+    """A receiver that listens. It used `start_cpu_s` of CPU to start."""
 
     pid: int
     start_cpu_s: float

@@ -1,4 +1,6 @@
-"""Every address of the console that shows something, from its routes, so that no new view is forgotten."""
+"""The addresses of the console that show something, made from its routes, so that no new view is
+forgotten.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ from drumbeat.campaigns.console.api.operations import PREFIX
 from drumbeat.campaigns.console.server import routes
 
 _PARAMETER = "{"
-# What only leads to a change of one upload, user, token or person, or says how far work is, and no campaign
-# makes slower.
+# Addresses that only lead to a change of one upload, user, token or person, or show the progress of work. No
+# campaign makes them slower.
 _NO_VIEWS = (
     "/static/",
     "/new/{reference}/rows/download",
@@ -25,7 +27,7 @@ _NO_VIEWS = (
     "/users/{name}",
     "/tokens/{name}",
 )
-# What is also asked of a view: the costly forms of its query. The campaign's middle is `{row}` and `{after}`.
+# The costly queries that a view is also asked with. The campaign's middle is `{row}` and `{after}`.
 QUERIES = {
     "/campaigns": ("state=running", "tests=true"),
     "/campaigns/{name}/recipients": (
@@ -56,8 +58,8 @@ class View:
 
 
 def views(examples: Mapping[str, str]) -> list[View]:
-    """All views. `examples`: what stands after a word of a path (`campaigns`: a name), and `row`, `after`,
-    `phone` of queries. BenchmarkFailed if a route needs one that is not there.
+    """Return all views. `examples`: the value after a word of a path (`campaigns`: a name), and `row`,
+    `after`, `phone` of queries. BenchmarkFailed if a route needs one that is not there.
     """
     found = (
         route.path for route in routes() if route.method == "GET" and not route.path.startswith(_NO_VIEWS)
@@ -67,7 +69,9 @@ def views(examples: Mapping[str, str]) -> list[View]:
 
 
 def _is_file(path: str) -> bool:
-    """Files come last: the console works on the next part of one that nobody reads to its end."""
+    """Return whether the address is a file. Files come last: the console works on the next part of one that
+    nobody reads to its end.
+    """
     return path.endswith("/export")
 
 

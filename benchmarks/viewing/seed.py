@@ -1,4 +1,6 @@
-"""Fills a database with a large campaign, partly sent, and with what else an account has after some years."""
+"""The filling of a database with a large campaign, partly sent, and with the other data of an account after
+some years.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,11 @@ from drumbeat.engine.store.migrate import migrate
 from drumbeat.engine.store.queries import named_statements
 
 SQL = named_statements((files("drumbeat.benchmarks.viewing") / "seed.sql").read_text("utf-8"), "seed.sql")
-SMALL = "small"  # beside the large campaign: what its views take tells what size costs
+SMALL = "small"  # beside the large campaign: the times of its views show the cost of size
 SMALL_RECIPIENTS = 10_000
 SENT_SHARE = 0.5
 SESSIONS = 2
-# Of an account that has been used for some years.
+# The counts of an account that has been used for some years.
 CAMPAIGNS, TEMPLATES, SUPPRESSIONS, AUDITS, REPLIES_OF_RANGES = 300, 100, 200_000, 20_000, 1_000
 _RANGES_PER_STATEMENT = 100
 _RATE_PER_S = 1_000.0
@@ -39,7 +41,9 @@ class Planted:
     ordinal: int
 
     def examples(self, reference: str) -> dict[str, str]:
-        """What the addresses of views name: see `views`. `reference`: of an upload."""
+        """Return the values that the addresses of views name: see `views`. `reference`: the reference of an
+        upload.
+        """
         return {
             "campaigns": self.name,
             "templates": str(TEMPLATE["name"]),

@@ -4,8 +4,9 @@
 SELECT range_id FROM ranges WHERE campaign_id = $1 AND ordinal <= $2 ORDER BY ordinal;
 
 -- name: insert_outcomes
--- What became of the recipients of the ranges $1. Of a thousand recipients 3 are in doubt and have no outcome; 5 are skipped, 55
--- failed, 37 are accepted, 60 sent, 340 delivered and 500 read. $2: the numbers. $3: when the first of them was written.
+-- The outcomes of the recipients of the ranges $1. Of a thousand recipients 3 are in doubt and have no outcome; 5
+-- are skipped, 55 failed, 37 are accepted, 60 sent, 340 delivered and 500 read. $2: the numbers. $3: when the first
+-- of them was written.
 INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason, attempted_at,
                       sent_at, delivered_at, read_at, failed_at)
 SELECT range_id, seq, CASE WHEN part < 8 THEN 0 ELSE 1 END, 1,
@@ -35,7 +36,7 @@ FROM ranges, generate_series(1, last_seq) AS seq
 WHERE range_id = ANY ($1::bigint[]) AND (seq * 7919 + ordinal * 31) % 1000 < 3;
 
 -- name: finish_ranges
--- As the owners of these numbers left them.
+-- Finish these ranges as their owners do.
 UPDATE ranges SET claimed_through = last_seq, state = 'done', epoch = 1 WHERE range_id = ANY ($1::bigint[]);
 
 -- name: insert_claims
@@ -68,7 +69,7 @@ UPDATE numbers SET epoch = 1, verified_name = 'Lantern', quality_rating = 'GREEN
                    synced_at = now();
 
 -- name: insert_event_flow
--- Events come, so no view says that they do not.
+-- Events arrive, so no view says that they are missing.
 INSERT INTO event_flow (phone_number_id, last_event_at) SELECT number, now() FROM unnest($1::text[]) AS number;
 
 -- name: set_limits
@@ -120,7 +121,7 @@ SELECT sum(attempts)::bigint FROM campaign_numbers;
 SELECT count(*)::integer FROM ranges WHERE campaign_id = $1;
 
 -- name: reached
--- Somebody in the middle of the part that is sent.
+-- A recipient in the middle of the part that is sent.
 SELECT phone, line AS row, ordinal FROM recipients JOIN ranges USING (range_id)
 WHERE campaign_id = $1 AND ordinal = (SELECT max(ordinal) / 2 FROM ranges WHERE campaign_id = $1 AND state = 'done') AND seq = 1;
 

@@ -17,7 +17,7 @@ from drumbeat.engine.store.database import open_pool
 
 @dataclass(frozen=True, slots=True)
 class ServedConsole:
-    """A console that listens. `headers`: what makes a request one of the program."""
+    """A console that listens. `headers`: those that make a request one of the program."""
 
     url: str
     pid: int

@@ -1,4 +1,6 @@
-"""Does a tab that is open for long keep its memory, and does the server? Chromium, which draws what comes."""
+"""The tab that is open for long: does it keep its memory, and does the server? It is a Chromium that draws
+what comes.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ class Course:
 
     @property
     def error_per_minute(self) -> float:
-        """Two standard errors of the slope."""
+        """Return two standard errors of the slope."""
         line = statistics.linear_regression(self.at_s, self.values)
         rest = [y - line.intercept - line.slope * x for x, y in zip(self.at_s, self.values, strict=True)]
         spread = math.sqrt(statistics.variance(self.at_s) * (len(self.at_s) - 1))
@@ -47,13 +49,13 @@ class Course:
 
     @property
     def growth_share(self) -> float:
-        """How much it grows in the measured time, as a share of its median."""
+        """Return its growth in the measured time, as a share of its median."""
         minutes = (self.at_s[-1] - self.at_s[0]) / 60
         return self.per_minute * minutes / statistics.median(self.values)
 
     @property
     def is_flat(self) -> bool:
-        """Whether it grows by little, or no more than its values scatter."""
+        """Return whether it grows by little, or no more than its values scatter."""
         return self.growth_share <= GROWTH_SHARE_MAX or self.per_minute <= self.error_per_minute
 
 

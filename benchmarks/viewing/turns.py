@@ -1,4 +1,6 @@
-"""What do people who watch cost? The engine with and without them in turns, and the statements they cause."""
+"""The cost of people who watch: the engine runs with and without them in turns, and the statements that they
+cause are counted.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ REPORTED_S = 11.0  # a session that is idle reports to the statistics what it di
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What the engine did in a window, and what console and Postgres used of their core, as a share of it."""
+    """The work of the engine in a window, and the shares of their core that console and Postgres used."""
 
     per_s: float
     cpu_us: float
@@ -34,14 +36,14 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """Windows without and with watchers, in pairs."""
+    """The windows without and with watchers, in pairs."""
 
     without: list[Window]
     watched: list[Window]
 
     @property
     def rate_ratio(self) -> float:
-        """The engine's rate with watchers by its rate without them: the median of the pairs."""
+        """Return the engine's rate with watchers by its rate without them: the median of the pairs."""
         pairs = zip(self.without, self.watched, strict=True)
         return statistics.median(after.per_s / before.per_s for before, after in pairs)
 
@@ -53,7 +55,7 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """Who takes part in a window."""
+    """The processes that take part in a window."""
 
     engine: psutil.Process
     console_pid: int
@@ -69,7 +71,9 @@ async def in_turns(
     turns: int,
     window_s: float,
 ) -> Turns:
-    """Pairs of windows; every other pair begins with the watchers, so that a drift falls on both alike."""
+    """Measure pairs of windows. Every other pair begins with the watchers, so that a drift falls on both
+    alike.
+    """
     found = Turns([], [])
     connection = await connect(database_url)
     try:
@@ -114,8 +118,8 @@ async def _reading(connection: Connection, processes: Processes) -> Sequence[flo
 async def commits_per_s(
     database_url: str, console: ServedConsole, address: str, streams: int, window_s: float
 ) -> float:
-    """Transactions a second in the whole database while so many watch and nobody sends, without the looks at
-    the sessions of the streams.
+    """Return the transactions a second in the whole database while so many watch and nobody sends, without
+    the looks at the sessions of the streams.
     """
     watchers = Watchers(console, address)
     connection = await connect(database_url)

@@ -1,4 +1,4 @@
-"""An audience that somebody uploaded, so that the views of a new campaign have something to show."""
+"""The audience that somebody uploaded, so that the views of a new campaign have something to show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""How long does each view take beside a large campaign that is sent, and how long that of a small one?"""
+"""The times of views: how long does each take beside a large campaign that is sent, and how long that of a
+small one?
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ _WRONG, _ENOUGH, _FAILED = frozenset({400, 401, 403, 404}), 429, 500
 
 @dataclass(slots=True)
 class ViewTime:
-    """Milliseconds of each request, of the large campaign and of the small one (of no campaign: none)."""
+    """The milliseconds of each request, of the large campaign and of the small one (of no campaign: none)."""
 
     route: str
     large_ms: list[float] = field(default_factory=list)
@@ -57,8 +59,8 @@ async def view_times(console: ServedConsole, planted: Sequence[Planted], request
 
 
 async def _asked_ms(session: aiohttp.ClientSession, url: str, view: View) -> list[float]:
-    """Until the view is there whole; of a stream or a file, until its first bytes. Nothing if one caller
-    may not ask for it any more.
+    """Return the milliseconds until the view is there whole; of a stream or a file, until its first bytes.
+    Empty if one caller may not ask for it any more.
     """
     began_s = time.perf_counter()
     async with session.get(url + view.address, allow_redirects=False) as reply:

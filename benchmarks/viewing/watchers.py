@@ -1,4 +1,4 @@
-"""People who watch: streams of server-sent events, read and thrown away."""
+"""The people who watch: streams of server-sent events, read and thrown away."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EVENT = b"event: view"
 
 
 class Watchers:
-    """Streams of one address. `events`: views that came over all of them so far."""
+    """The streams of one address. `events`: views that came over all of them so far."""
 
     def __init__(self, console: ServedConsole, address: str) -> None:
         self.events = 0

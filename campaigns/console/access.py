@@ -1,7 +1,8 @@
-"""Who asks, and may they: the session, token, proxy or machine behind a request, and its role.
+"""The check of a request: who makes it (by session, token, proxy or this machine) and what its role allows.
 
 Law: a request that changes something shows that it comes from our own page, by its Origin and by a token that
-only our pages hold. A program with a token of its own need not: no browser sends that token by itself.
+only our pages hold. A program with a token of its own need not show it: no browser sends that token by
+itself.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SECURE_COOKIE = "__Host-drumbeat_session"  # a browser takes it only over HTTPS,
 
 
 class Via(StrEnum):
-    """How a caller is known."""
+    """The way by which a caller is known."""
 
     MACHINE = "machine"
     SESSION = "session"
@@ -42,8 +43,8 @@ class Via(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks. `name` stands in the audit. `secret`: of the session; else empty. `made_by`: who made the
-    token, if it is one.
+    """A person or program that makes a request. `name` is written to the audit. `secret` is the session's,
+    and empty without a session. `made_by` is the person who made the token, if the caller has one.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Caller:
 
     @property
     def person(self) -> str:
-        """Who stands behind what is asked."""
+        """Return the person behind the request."""
         return self.made_by or self.name
 
     def may(self, needed: Role) -> bool:
@@ -62,14 +63,14 @@ class Caller:
 
 
 class Refusal(NamedTuple):
-    """Why a request is refused: the status, and the code of the problem."""
+    """The reason why a request is refused: its HTTP status, and the code of the problem."""
 
     status: int
     code: str
 
 
 class Doorkeeper:
-    """Knows callers. One for each server: its key makes the tokens of its pages."""
+    """The check that knows callers. Each server has one: its key makes the tokens of its pages."""
 
     def __init__(self, pool: Pool, settings: ConsoleSettings) -> None:
         self._pool = pool
@@ -83,7 +84,9 @@ class Doorkeeper:
         return SECURE_COOKIE if self._settings.is_secure else COOKIE
 
     async def caller(self, request: web.Request, *, used: bool = True) -> Caller | None:
-        """Who asks; None if nobody is known. `used`: by a person now, which keeps a session open."""
+        """Return the caller, or None if the request has no valid session or token. `used` is true if a person
+        made the request; that keeps the session open.
+        """
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return await self._of_token(request, secret.strip())
@@ -95,8 +98,9 @@ class Doorkeeper:
         return await self._of_machine(request)
 
     async def _of_token(self, request: web.Request, secret: str) -> Caller | None:
-        """Refused for a while after many wrong tokens of an address. One that was right before is not slowed
-        down: many programs may share an address with one whose token is old.
+        """Return the caller of a token, or None. After many wrong tokens an address is refused for a while. A
+        token that was right before is not slowed down: many programs may share an address with one whose
+        token is old.
         """
         address = {network_of(self.address_of(request)): TOKEN_FAILURES}
         hashed, now_s = digest(secret), time.monotonic()
@@ -112,7 +116,7 @@ class Doorkeeper:
         return Caller(f"token {name}", role, Via.TOKEN, made_by=made_by)
 
     def address_of(self, request: web.Request) -> str:
-        """Of who asks, behind our proxies."""
+        """Return the address of the caller, behind our proxies."""
         return self._settings.address_of(request.remote, request.headers.get("X-Forwarded-For", ""))
 
     async def _of_proxy(self, request: web.Request) -> Caller | None:
@@ -122,8 +126,9 @@ class Doorkeeper:
         return None if role is None else Caller(name, role, Via.PROXY)
 
     async def _of_machine(self, request: web.Request) -> Caller | None:
-        """Without users the console serves this machine alone, whose users can read the database. The last
-        user may be removed while it listens on other addresses, or behind a proxy of this machine.
+        """Return the caller on this machine, or None. Without users the console serves this machine alone,
+        whose users can read the database anyway. The last user may be removed while the console listens on
+        other addresses, or behind a proxy of this machine.
         """
         is_here = self._settings.is_this_machine(request.host, request.remote)
         if self._settings.user_header is not None or not is_here or await any_user(self._pool):
@@ -131,7 +136,7 @@ class Doorkeeper:
         return Caller(actor(), Role.MANAGE, Via.MACHINE)
 
     def csrf(self, caller: Caller | None) -> str:
-        """What a form of this caller holds. Another site cannot read it from our pages."""
+        """Return the token that a form of this caller holds. Another site cannot read it from our pages."""
         if caller is None:
             return ""
         bound = f"{caller.via}\n{caller.name}\n{caller.secret}".encode()
@@ -141,7 +146,9 @@ class Doorkeeper:
         return caller.via is Via.TOKEN or hmac.compare_digest(self.csrf(caller).encode(), given.encode())
 
     def refuse(self, request: web.Request, caller: Caller | None, needed: Role | None) -> Refusal | None:
-        """Why the request is refused before anything is read of its body. `needed` None: for everybody."""
+        """Return why the request is refused, or None, before its body is read. If `needed` is None, everybody
+        may make it.
+        """
         if not self._settings.serves_host(request.host):
             return Refusal(421, "wrong_host")
         changes = request.method not in SAFE_METHODS
@@ -156,6 +163,8 @@ class Doorkeeper:
 
 
 def _is_same_origin(request: web.Request) -> bool:
-    """Browsers name the origin of every request that changes something."""
+    """Return whether the request comes from our own page. Browsers name the origin of every request that
+    changes something.
+    """
     origin = request.headers.get("Origin")
     return origin is not None and urlsplit(origin).netloc == request.host

@@ -1,4 +1,4 @@
-"""Names of files that browsers store."""
+"""The names of files that browsers store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ _NOT_IN_NAMES = re.compile(r'[\x00-\x1f\x7f"*/:<>?\\|]+')  # some system refuses
 
 
 def attachment(extension: str, *parts: str, zone: str) -> str:
-    """The header Content-Disposition for a file that is named after `parts` and today's date in the zone."""
+    """Return the header Content-Disposition for a file that is named after `parts` and today's date in the
+    zone.
+    """
     today = f"{datetime.now(ZoneInfo(zone)):%Y-%m-%d}"
     name = " ".join(_NOT_IN_NAMES.sub("-", part) for part in (*parts, today)) + f".{extension}"
     plain = name.encode("ascii", "replace").decode().replace("?", "_")

@@ -55,7 +55,7 @@ class RateChart:
 
 @dataclass(frozen=True, slots=True)
 class IntervalPlot:
-    """A share between the ends of its interval, on a line of INTERVAL_UNITS."""
+    """A share, and the interval that it lies in, on a line of INTERVAL_UNITS."""
 
     low: float
     share: float
@@ -63,7 +63,7 @@ class IntervalPlot:
 
 
 def segments(counts: Mapping[RecipientState, int]) -> list[Segment]:
-    """The parts of a bar; one that has anybody is at least visible."""
+    """Return the parts of a bar. A part that stands for at least one recipient is visible."""
     total = sum(counts.values())
     found, start = [], 0.0
     for state in BAR_ORDER:
@@ -77,7 +77,7 @@ def segments(counts: Mapping[RecipientState, int]) -> list[Segment]:
 
 
 def rate_charts(history: RateHistory, numbers: Sequence[NumberProgress]) -> list[RateChart]:
-    """A chart for each number that sent; all of them over the same time."""
+    """Return a chart for each number that sent. All charts cover the same time."""
     lines = {line.phone_number_id: line for line in history.lines}
     drawn = [(number, lines[number.phone_number_id]) for number in numbers if number.phone_number_id in lines]
     return [_rate_chart(number, line) for number, line in drawn]
@@ -108,12 +108,12 @@ def _height(per_s: float, top: float) -> float:
 
 
 def line_segments(line: Line) -> list[Segment]:
-    """The bar of one line of a breakdown."""
+    """Return the bar of one line of a breakdown."""
     return segments({state: line.states[state] for state in RecipientState})
 
 
 def interval_plots(results: Sequence[VariantResult], measure: str) -> list[IntervalPlot]:
-    """The intervals of all variants on one line, which begins and ends a little beyond them."""
+    """Return the intervals of all variants on one line, which begins and ends a little beyond them."""
     intervals = [result.interval(measure) for result in results]
     begin, end = min(each.low for each in intervals), max(each.high for each in intervals)
     margin = INTERVAL_MARGIN * (end - begin)

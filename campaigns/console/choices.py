@@ -1,5 +1,5 @@
-"""What a person has chosen so far for an upload, beside the file: members of a `CreateRequest`, and rows that
-the person corrected.
+"""The choices of a person for an upload, kept beside the file: members of a `CreateRequest`, and corrected
+rows.
 
 Nothing is checked here: a create checks everything.
 """
@@ -18,7 +18,7 @@ CORRECTED_MAX = 5_000  # each check and each plan looks them up
 
 
 def read_choices(upload: Upload) -> dict[str, Any]:
-    """The members of a `CreateRequest` that are chosen; those that nobody chose are missing."""
+    """Return the members of a `CreateRequest` that are chosen. Members that nobody chose are missing."""
     chosen: dict[str, Any] = upload.read_json(CHOICES_FILE) or {}
     return chosen
 
@@ -35,7 +35,7 @@ def read_corrections(upload: Upload) -> Corrections:
 
 
 def add_corrections(upload: Upload, rows: Corrections) -> None:
-    """The rows replace earlier corrections of the same lines. UsageError for too many."""
+    """Add corrected rows. They replace earlier corrections of the same lines. UsageError for too many."""
     corrections = {**read_corrections(upload), **rows}
     if len(corrections) > CORRECTED_MAX:
         raise UsageError(

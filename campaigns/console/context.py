@@ -1,4 +1,4 @@
-"""What the handlers of requests share."""
+"""The state and the types that the handlers of requests share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """One console. `database_url`: for planning, which needs sessions of its own. `stop`: it ends.
+    """One console. `database_url`: planning needs sessions of its own. `stop`: set when the console ends.
     `whole_readings`: held while all recipients of a campaign are read.
     """
 
@@ -52,7 +52,9 @@ class Console:
 
     @asynccontextmanager
     async def account(self) -> AsyncIterator[tuple[Service, str]]:
-        """A client of the service and the id of the account. ConfigurationError if the settings lack one."""
+        """Yield a client of the service and the id of the account. ConfigurationError if the settings lack
+        one.
+        """
         service, waba_id = self.settings.service(), self.settings.required("waba_id")
         async with account_service(self.pool, service, waba_id) as client:
             yield client, waba_id
@@ -60,7 +62,9 @@ class Console:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A handler, and the role that it needs; None: everybody. `allowance`: how often a caller may use it."""
+    """A handler, and the role that it needs; None stands for everybody. `allowance`: how often a caller may
+    use it.
+    """
 
     method: str
     path: str
@@ -83,7 +87,7 @@ def set_caller(request: web.Request, caller: Caller | None) -> None:
 
 
 def caller_of(request: web.Request) -> Caller:
-    """Who asks, on a route that needs a role."""
+    """Return the caller, on a route that needs a role."""
     caller = maybe_caller(request)
     assert caller is not None, "a route with a role has a caller"
     return caller
@@ -94,18 +98,20 @@ def maybe_caller(request: web.Request) -> Caller | None:
 
 
 def set_campaign(request: web.Request, name: str) -> None:
-    """Note the own name of the campaign that the address names by that or by its external id."""
+    """Store the campaign's own name in the request. The address names the campaign by that or by its external
+    id.
+    """
     request[_CAMPAIGN] = name
 
 
 def campaign_name(request: web.Request) -> str:
-    """The campaign of the address, by its own name once that is known."""
+    """Return the name of the campaign in the address: its own name, once that is known."""
     return request.get(_CAMPAIGN) or request.match_info["name"]
 
 
 def own_path(request: web.Request) -> str:
-    """The path of the request with the campaign's own name. What is done once for a path is done once for a
-    campaign, whichever of its names is asked for.
+    """Return the path of the request with the campaign's own name. So work that is done once for a path is
+    done once for a campaign, whichever of its names the request has.
     """
     if (name := request.get(_CAMPAIGN)) is None:
         return request.path
@@ -113,5 +119,5 @@ def own_path(request: web.Request) -> str:
 
 
 def has_left(request: web.Request) -> bool:
-    """Return whether the client has closed the connection: nobody reads what is still sent."""
+    """Return whether the client has closed the connection. Then nobody reads the rest of the reply."""
     return request.transport is None or request.transport.is_closing()

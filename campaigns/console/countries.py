@@ -1,4 +1,4 @@
-"""The countries that a phone number can be of, by their names in the reader's language."""
+"""The countries of phone numbers, by their names in the reader's language."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from phonenumbers.geodata.locale import LOCALE_DATA
 
 
 class Country(NamedTuple):
-    """`code`: two letters, as `--region` takes them. `calling_code`: what numbers from abroad begin with."""
+    """A country. `code`: two letters, as `--region` takes them. `calling_code`: the digits that numbers from
+    abroad begin with.
+    """
 
     code: str
     name: str
@@ -19,7 +21,7 @@ class Country(NamedTuple):
 
 @cache
 def countries(language: str) -> tuple[Country, ...]:
-    """All of them, by name."""
+    """Return all countries, by name."""
     found = (
         Country(code, _name(code, language), phonenumbers.country_code_for_region(code))
         for code in phonenumbers.SUPPORTED_REGIONS
@@ -28,7 +30,7 @@ def countries(language: str) -> tuple[Country, ...]:
 
 
 def _name(code: str, language: str) -> str:
-    """The data has a name once, and refers to it from other languages as `*aa`."""
+    """Return the name of a country. The data has a name once; other languages refer to it as `*aa`."""
     names = LOCALE_DATA.get(code, {})
     name = names.get(language, code)
     while name.startswith("*"):

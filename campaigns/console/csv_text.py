@@ -1,4 +1,4 @@
-"""Rows as CSV."""
+"""The writing of rows as CSV."""
 
 import csv
 import io

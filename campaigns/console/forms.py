@@ -1,4 +1,4 @@
-"""Forms of our pages, each with a token that only our pages know; and what was uploaded with them."""
+"""The forms of our pages, each with a token that only our pages know, and the uploads that come with them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _PARTS: web.RequestKey[MultipartReader] = web.RequestKey("parts", MultipartReade
 
 
 async def check_form(request: web.Request) -> None:
-    """Refused if a request that changes something is not from a form or script of ours.
+    """Raise Refused if a request that changes something is not from a form or script of ours.
 
     The token is in a header or in a field. In an upload it is the first field, before the file, so that
-    nothing is stored before it is known. It is never in an address, which logs and histories keep.
+    nothing is stored before the token is checked. It is never in an address, which logs and histories keep.
     """
     caller = caller_of(request)
     if request.method in SAFE_METHODS or caller.via is Via.TOKEN:
@@ -36,9 +36,9 @@ async def check_form(request: web.Request) -> None:
 
 
 def upload_of(request: web.Request) -> Upload:
-    """The upload that the address names; whoever comes back after its draft was made is led to the draft.
+    """Return the upload that the address names. If a draft was made from it meanwhile, lead to the draft.
 
-    NotFound if it was given up.
+    NotFound if the upload was given up.
     """
     console, reference = console_of(request), request.match_info["reference"]
     if (found := find_upload(console.own, reference)) is not None:
@@ -53,18 +53,18 @@ def upload_of(request: web.Request) -> Upload:
 
 
 async def field_of(request: web.Request, name: str) -> str:
-    """A text field of the form; empty if it is missing."""
+    """Return a text field of the form, or an empty text if it is missing."""
     value = (await request.post()).get(name, "")
     return value.strip() if isinstance(value, str) else ""
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a field in which something stands."""
+    """Return the lines of a field that are not empty."""
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 async def next_part(request: web.Request, name: str) -> BodyPartReader:
-    """The next part of an upload. Parts are read in their order; Refused if it has another name."""
+    """Return the next part of an upload. Parts are read in their order. Refused if it has another name."""
     try:
         if _PARTS not in request:
             request[_PARTS] = await request.multipart()
@@ -77,7 +77,7 @@ async def next_part(request: web.Request, name: str) -> BodyPartReader:
 
 
 async def part_text(part: BodyPartReader) -> str:
-    """A part that is no file; Refused if it is too large, or no UTF-8."""
+    """Return the text of a part that is no file. Refused if it is too large, or not UTF-8."""
     content = b""
     while chunk := await part.read_chunk():
         content += chunk

@@ -1,6 +1,6 @@
-"""The file of a header that was uploaded for a new campaign: beside the list until the campaign is created,
-then where senders find it, because the service forgets its copy after 30 days. It stays as long as a
-campaign with recipients shows it.
+"""The uploaded file of a header for a new campaign. It lies beside the list until the campaign is created,
+then where senders find it, because the service forgets its copy after 30 days. It stays as long as a campaign
+with recipients shows it.
 """
 
 from __future__ import annotations
@@ -36,12 +36,14 @@ def stored_header_file(upload: Upload) -> Path | None:
 
 
 def chosen_header_file(upload: Upload) -> Path | None:
-    """The uploaded file, unless the header's media come from elsewhere."""
+    """Return the uploaded file, unless the header's media come from elsewhere."""
     return stored_header_file(upload) if read_choices(upload).get("header") == FILE else None
 
 
 async def store_header_file(upload: Upload, part: BodyPartReader) -> None:
-    """Replaces the file that was uploaded before. Refused without a file, and if it is too large for any."""
+    """Store the file in place of the one that was uploaded before. Refused without a file, and if it is too
+    large for every kind of header.
+    """
     if not part.filename:
         raise Refused(422, "wrong_input", what="no file was chosen")
     drop_header_file(upload)
@@ -59,7 +61,7 @@ def drop_header_file(upload: Upload) -> None:
 
 
 def with_kept_header_file(spec: CampaignSpec, home: Path) -> CampaignSpec:
-    """The same campaign, with its uploaded file in a place that lasts."""
+    """Return the same campaign, with its uploaded file in a place that lasts."""
     if spec.header is None or spec.header_column is not None:
         return spec
     file = spec.media_directory / spec.header[1:]
@@ -74,7 +76,7 @@ def with_kept_header_file(spec: CampaignSpec, home: Path) -> CampaignSpec:
 
 
 async def remove_unneeded(pool: Pool, home: Path) -> None:
-    """Remove the files that no campaign needs any more, and no plan that may be under way."""
+    """Remove the files that no campaign and no plan under way needs any more."""
     directory = home / KEPT
     old = {each.name: each for each in (directory.iterdir() if directory.exists() else ()) if _is_old(each)}
     needed = {row["sha256"] for row in await pool.fetch(statements("header_files")["needed"], list(old))}
@@ -88,7 +90,9 @@ def _is_old(directory: Path) -> bool:
 
 
 def _plain(name: str) -> str:
-    """The end of a name that a browser gave, without what a path or a shell could take for more."""
+    """Return the end of a name that a browser gave, without characters that mean something in a path or a
+    shell.
+    """
     return (
         _UNUSUAL.sub("_", name.replace("\\", "/").rpartition("/")[2]).lstrip(".")[-NAME_CHARACTERS_MAX:]
         or "file"

@@ -1,6 +1,7 @@
-"""Imports of suppression lists from uploads.
+"""The imports of suppression lists from uploads.
 
-Each batch is stored as it is read, so an import that ended with its console is finished by another one.
+Each batch is stored as it is read. If the console ends during an import, another import of the file finishes
+it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ async def import_upload(
     actor: str,
     progress: ProgressCallback = no_progress,
 ) -> SuppressionCounts:
-    """As `import_suppressions`. Without a column, the one that looks like phones; UsageError if none does."""
+    """Import a list, as `import_suppressions` does. If no column is named, read the one that looks like
+    phones. UsageError if none does.
+    """
     async with upload.errors_named(), pool.acquire() as connection:
         column = phone_column if phone_column else await asyncio.to_thread(_guess, upload)
         return await import_suppressions(

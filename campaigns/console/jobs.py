@@ -1,4 +1,4 @@
-"""Work that takes longer than a browser or a proxy waits: it goes on while nobody looks.
+"""The jobs: work that takes longer than a browser or a proxy waits. A job goes on while nobody looks.
 
 A job lives in this process. What it stored stays if the console ends meanwhile.
 """
@@ -27,8 +27,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class Job:
-    """`progress` None: it waits for others, or has just begun. It ends with `value`, what the work returned,
-    or with `problem`. `form`: the view and values that show its form again.
+    """One job. `progress` is None while it waits for others or has just begun. It ends with `value`, which
+    the work returned, or with `problem`. `form`: the view and values that show its form again.
     """
 
     form: tuple[str, Mapping[str, Any]] | None = None
@@ -39,26 +39,26 @@ class Job:
     task: asyncio.Task[None] | None = field(default=None, repr=False)
 
     async def wait(self, wait_s: float) -> bool:
-        """Wait for its end, but not for long; whether it has ended."""
+        """Wait for its end, but not longer than `wait_s`. Return whether it has ended."""
         assert self.task is not None
         await asyncio.wait({self.task}, timeout=wait_s)
         return self.has_ended
 
 
 def creation_key(reference: str) -> str:
-    """Of the work that checks an upload, or makes its draft."""
+    """Return the key of the job that checks an upload or makes its draft."""
     return f"new/{reference}"
 
 
 class Jobs:
-    """One job at a time for each key, and how the last ones ended."""
+    """The jobs: one at a time for each key, and the results of the last ones that ended."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, Job] = OrderedDict()
         self._places = asyncio.Semaphore(AT_ONCE)
 
     def find(self, key: str) -> Job | None:
-        """The last job of this key, running or ended."""
+        """Return the last job of this key, running or ended."""
         return self._known.get(key)
 
     def running(self, key: str) -> Job | None:
@@ -68,7 +68,9 @@ class Jobs:
     def begin(
         self, key: str, work: Work, *, costly: bool = True, form: tuple[str, Mapping[str, Any]] | None = None
     ) -> Job:
-        """The job that runs with this key; without one, begin the work. `costly`: it waits for a place."""
+        """Return the job that runs with this key. If none runs, begin the work. `costly`: it waits for a free
+        place.
+        """
         if (job := self.running(key)) is None:
             job = self._known[key] = Job(form)
             self._known.move_to_end(key)
@@ -84,7 +86,7 @@ class Jobs:
             await asyncio.wait(tasks)
 
     def _forget(self) -> None:
-        """Forget those that ended first; one that runs stays."""
+        """Forget the jobs that ended first. A running job stays."""
         ended = [key for key, job in self._known.items() if job.has_ended]
         for key in ended[: max(0, len(ended) - ENDED_KEPT_MAX)]:
             del self._known[key]

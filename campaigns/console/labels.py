@@ -1,4 +1,4 @@
-"""What an error calls by an option of the command line, called as the fields of the pages are."""
+"""The labels of fields on the pages, in place of options of the command line in the text of an error."""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +7,9 @@ OPTION = re.compile(r"--([a-z][a-z-]*)")
 
 
 def with_labels(text: str, labels: Mapping[str, str]) -> str:
-    """The text with the labels of fields in place of options. `labels`: the texts of the page's language."""
+    """Return the text with the labels of fields in place of options. `labels`: the texts of the page's
+    language.
+    """
 
     def label(found: re.Match[str]) -> str:
         key = found[1].replace("-", "_")

@@ -22,7 +22,7 @@ COOKIE = "drumbeat_language"
 
 
 class Exactness(StrEnum):
-    """How a time is written; the script of the pages writes it so, too."""
+    """The exactness of a written time. The script of the pages writes times in the same forms."""
 
     SECOND = "second"
     MINUTE = "minute"
@@ -31,15 +31,15 @@ class Exactness(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PageTexts(Texts):
-    """Times are elements of HTML in `zone`, which the page names once. The script of the pages shows them in
-    the zone of the browser.
+    """The texts of a page. Times are elements of HTML in `zone`, which the page names once. The script of the
+    pages shows them in the zone of the browser.
     """
 
     zone: str = "UTC"
     of_codes: Mapping[str, str] = field(default_factory=dict)
 
     def of_code(self, text: str) -> str:
-        """A meaning or remedy of an error code, by its English words."""
+        """Return the meaning or remedy of an error code, by its English words."""
         return with_labels(self.of_codes.get(text, text), self.words)
 
     def __call__(self, key: str, **values: Any) -> str:
@@ -49,7 +49,9 @@ class PageTexts(Texts):
         return form.format(**values)
 
     def time(self, moment: datetime | None, zone: str = "") -> str:
-        """On the clock of `zone`, which is named; without one, on the clock of the page."""
+        """Return a time on the clock of `zone`, with the name of the zone. Without a zone, use the clock of
+        the page.
+        """
         if moment is None:
             return ""
         if zone:
@@ -57,11 +59,11 @@ class PageTexts(Texts):
         return self._element(moment, Exactness.SECOND)
 
     def clock(self, moment: datetime) -> str:
-        """The time to the minute; with its date unless it is near."""
+        """Return the time to the minute, with its date unless it is near."""
         return self._element(moment, Exactness.CLOCK if is_near(moment) else Exactness.MINUTE)
 
     def text_of(self, moment: datetime, exactness: Exactness, zone: str = "") -> str:
-        """The time in the form of the language."""
+        """Return the time in the form of the language."""
         return moment.astimezone(ZoneInfo(zone or self.zone)).strftime(self.words[f"time.{exactness}"])
 
     def _element(self, moment: datetime, exactness: Exactness) -> Markup:
@@ -79,12 +81,14 @@ def texts_of(code: str, zone: str = "UTC") -> PageTexts:
 
 
 def code_texts(code: str) -> dict[str, str]:
-    """What error codes mean and what to do, in a language, by the words of `engine.core.error_codes`."""
+    """Return the meanings and remedies of error codes in a language, by the words of
+    `engine.core.error_codes`.
+    """
     return words_of("drumbeat.campaigns.console.texts", f"codes_{code}")
 
 
 def choose_language(chosen: str | None, accepted: str) -> str:
-    """The language that was chosen, else the first known one of the header Accept-Language, else English."""
+    """Return the chosen language, else the first known one of the header Accept-Language, else English."""
     if chosen in LANGUAGES:
         return str(chosen)
     for part in accepted.split(","):

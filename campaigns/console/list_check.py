@@ -1,6 +1,6 @@
-"""Checks of uploaded lists, each in a process of its own. What one found lies beside the upload.
+"""The checks of uploaded lists, each in a process of its own. The result of a check lies beside the upload.
 
-Law: what was found counts only for the rules and corrections that it was found with.
+Law: a result counts only for the rules and corrections that the check had.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ _ROOT = Path(campaigns.__file__).parents[2]
 
 @dataclass(frozen=True, slots=True)
 class FoundList:
-    """What a check found. `refused`: why the list cannot be read at all; then the rest is empty."""
+    """The result of a check. `refused`: the reason why the list cannot be read at all; then the rest is
+    empty.
+    """
 
     columns: Sequence[str] = ()
     form: str = ""
@@ -59,7 +61,7 @@ class FoundList:
 
 @dataclass(slots=True)
 class ListCheck:
-    """A check under way. `rows`: read so far; `percent` of the file."""
+    """A check under way. `rows`: the rows read so far. `percent`: the share of the file that is read."""
 
     key: str
     rows: int = 0
@@ -80,8 +82,8 @@ class ListChecks:
     async def found(
         self, upload: Upload, rules: RowRules, options: ReadOptions, *, wait_s: float
     ) -> FoundList | None:
-        """What the check with these rules found. Else starts it, unless it is under way, and waits a little;
-        None if it goes on. A check with other rules ends.
+        """Return the result of the check with these rules, or None if the check still runs. If no such check
+        runs, start it and end a check with other rules. Wait for the result up to `wait_s`.
         """
         key = hashlib.sha256(repr((rules, options)).encode()).hexdigest()
         if (found := await asyncio.to_thread(_read, upload, key)) is not None:
@@ -121,12 +123,12 @@ class ListChecks:
 
 
 def forget_found(upload: Upload) -> None:
-    """The next look begins a check."""
+    """Remove the result of the last check, so that the next request starts a check."""
     (upload.directory / FOUND_FILE).unlink(missing_ok=True)
 
 
 async def _ask(request: InspectionRequest, check: ListCheck) -> dict[str, Any]:
-    """The last answer of a process that checks, `found` or `refused`."""
+    """Return the last answer of a process that checks, `found` or `refused`."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", PROCESS),
         stdin=asyncio.subprocess.PIPE,

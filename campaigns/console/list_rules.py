@@ -1,4 +1,4 @@
-"""The rules that the rows of an uploaded list are checked by, from what is chosen so far."""
+"""The rules by which the rows of an uploaded list are checked, made from the choices so far."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def reading_of(choices: dict[str, Any]) -> ReadOptions:
 
 
 async def list_rules(console: Console, upload: Upload, columns: Sequence[str]) -> RowRules:
-    """With the columns of the message once it is chosen. Until that step is complete, only phones are
-    checked: the step itself says what it lacks.
+    """Return the rules of a list. They include the columns of the message once it is chosen. Until that step
+    is complete, only phones are checked: the step itself says what it lacks.
     """
     choices = read_choices(upload)
     if "template" in choices:
@@ -43,7 +43,7 @@ async def list_rules(console: Console, upload: Upload, columns: Sequence[str]) -
 
 
 def phone_rules(upload: Upload, choices: dict[str, Any]) -> RowRules:
-    """What a row needs before there is a message."""
+    """Return the rules for a row before there is a message."""
     return RowRules(
         choices["phone_column"],
         (),
@@ -56,7 +56,9 @@ def phone_rules(upload: Upload, choices: dict[str, Any]) -> RowRules:
 
 
 def checked_columns(columns: Sequence[str], rules: RowRules) -> list[int]:
-    """The indexes of the columns that a row can be bad in: the phone, and what the message takes."""
+    """Return the indexes of the columns that a row can be bad in: the phone, and the columns that the message
+    takes.
+    """
     wanted = [rules.phone_column, *(param for param in rules.params if not is_literal(param))]
     found: list[int] = []
     for name in wanted:
@@ -68,6 +70,6 @@ def checked_columns(columns: Sequence[str], rules: RowRules) -> list[int]:
 
 
 def shown_columns(columns: Sequence[str], checked: Sequence[int]) -> list[int]:
-    """What is shown of a bad row: the checked columns, and some others by which a person knows the row."""
+    """Return the columns to show of a bad row: the checked ones, and some by which a person knows the row."""
     others = [index for index in range(len(columns)) if index not in checked]
     return [*checked, *others[: max(0, COLUMNS_SHOWN_MAX - len(checked))]]

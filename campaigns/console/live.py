@@ -1,4 +1,6 @@
-"""What many look at: read at most once in a period, however many look; and how fast a campaign was sent."""
+"""The readings that many people share: each is made at most once in a period, however many look. Also the
+rates at which a campaign was sent.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,9 @@ class _Reading(Generic[T]):
 
 
 class SharedReadings(Generic[T]):
-    """Readings by key. Callers of the same key within the period share one read. An error is shared for
-    `PERIOD_S` at most: what it tells may be mended by then. `rest`: a value is kept for so many times what
-    its reading took, if that is longer.
+    """The readings by key. Callers of the same key within the period share one read. An error is shared for
+    `PERIOD_S` at most, because its cause may be gone by then. `rest`: a value is kept for this many times the
+    duration of its reading, if that is longer than the period.
     """
 
     def __init__(
@@ -54,7 +56,7 @@ class SharedReadings(Generic[T]):
         self._readings: OrderedDict[str, _Reading[T]] = OrderedDict()
 
     async def get(self, key: str) -> T:
-        """The value, not older than the period, or the rest."""
+        """Return the value. It is not older than the period, or than the rest if that is longer."""
         reading = self._readings.setdefault(key, _Reading())
         self._readings.move_to_end(key)
         if len(self._readings) > KEPT_MAX:
@@ -70,7 +72,9 @@ class SharedReadings(Generic[T]):
             return cast("T", reading.value)  # a reading without an error has one
 
     def forget(self) -> None:
-        """Read anew from now on. Who waits for a reading that is under way still gets it, and nobody else."""
+        """Read anew from now on. A caller that waits for a reading under way still gets its value; later
+        callers do not.
+        """
         self._readings.clear()
 
     def _kept_s(self, reading: _Reading[T]) -> float:
@@ -87,7 +91,7 @@ class SharedReadings(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A status, and when it was read."""
+    """A status, and the time when it was read."""
 
     at_s: float
     status: CampaignStatus
@@ -105,27 +109,27 @@ class CampaignWatch:
         self._missing = SharedReadings(self._read_missing, MISSING_PERIOD_S)
 
     async def status(self, campaign_id: int) -> CampaignStatus:
-        """The status with the rate of the last seconds; without a rate at the first look."""
+        """Return the status with the rate of the last seconds. The first look has no rate."""
         return await self._shared.get(str(campaign_id))
 
     def forget(self) -> None:
-        """Read statuses anew: somebody changed a campaign."""
+        """Read statuses anew, because somebody changed a campaign."""
         self._shared.forget()
 
     async def counted(self, found: CampaignPage) -> CampaignPage:
-        """A page of a list with how far the messages of each campaign came."""
+        """Return a page of a list with the progress of each campaign's messages."""
         if not found.campaigns:
             return found
         key = " ".join(str(each.campaign_id) for each in found.campaigns)
         return with_counts(found, await self._counts.get(key))
 
     async def rates(self, status: CampaignStatus, campaign_id: int) -> RateHistory:
-        """The rates of the numbers that are drawn, from the beginning of the campaign."""
+        """Return the rates of the numbers that are drawn, from the beginning of the campaign."""
         shown = [number.phone_number_id for number in status.numbers[:NUMBERS_DRAWN]]
         return await self._rates.get(f"{campaign_id} {','.join(shown)}")
 
     async def reports_missing_since(self, campaign_id: int) -> datetime | None:
-        """See `campaigns.results.missing_reports`."""
+        """Return the time since when reports are missing; see `campaigns.results.missing_reports`."""
         return await self._missing.get(str(campaign_id))
 
     async def _read_counts(self, key: str) -> dict[int, dict[RecipientState, int]]:

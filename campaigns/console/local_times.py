@@ -1,4 +1,4 @@
-"""Times as a field of the browser has them: local, with the zone in a field beside it."""
+"""The times as a field of the browser has them: local, with the zone in a field beside it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ UTC = "UTC"
 
 
 def moment_of(local: str, zone: str) -> str:
-    """The local time with the offset that its zone has then. What cannot be read stays as it is."""
+    """Return the local time with the offset that its zone has then. A text that cannot be read stays as it
+    is.
+    """
     try:
         moment = datetime.fromisoformat(local)
         return local if moment.tzinfo is not None else moment.replace(tzinfo=ZoneInfo(zone)).isoformat()
@@ -21,7 +23,7 @@ def moment_of(local: str, zone: str) -> str:
 
 
 def local_of(moment: str, zone: str) -> str:
-    """A time with an offset on the clock of the zone. What cannot be read stays as it is."""
+    """Return a time with an offset on the clock of the zone. A text that cannot be read stays as it is."""
     try:
         return f"{datetime.fromisoformat(moment).astimezone(ZoneInfo(zone or UTC)):%Y-%m-%dT%H:%M}"
     except (ValueError, KeyError, OSError, OverflowError):
@@ -29,12 +31,14 @@ def local_of(moment: str, zone: str) -> str:
 
 
 def clock_of(time_zone: str | None) -> str:
-    """On whose clock the times of a campaign are shown, by its option: recipients have many."""
+    """Return the zone in which the times of a campaign are shown, by its option. Recipients have
+    many zones.
+    """
     return UTC if time_zone in (None, "", RECIPIENT) else str(time_zone)
 
 
 @cache
 def time_zones() -> list[str]:
-    """Those that people choose among: places, and UTC."""
+    """Return the zones that people choose among: places, and UTC."""
     places = sorted(zone for zone in available_timezones() if "/" in zone and not zone.startswith("Etc/"))
     return [UTC, *places]

@@ -1,4 +1,4 @@
-"""What operators see of the console: a log event for each request, metrics, and whether it is ready.
+"""The view of operators: a log event for each request, metrics, and the readiness of the console.
 
 Law: a route is named by its pattern, because a path may hold a phone.
 """
@@ -60,7 +60,7 @@ async def observe(request: web.Request, handler: Handler) -> web.StreamResponse:
 
 
 def route_of(request: web.Request) -> str:
-    """The pattern of the request's route."""
+    """Return the pattern of the request's route."""
     resource = request.match_info.route.resource
     return NO_ROUTE if resource is None else resource.canonical
 
@@ -85,18 +85,18 @@ async def serving_metrics(address: MetricsAddress | None, console: Console) -> A
 
 
 class DatabaseWatch:
-    """Whether the database answered lately."""
+    """A watch that notes whether the database answered lately."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.is_up = True
 
     def problems(self) -> list[Problem]:
-        """Why the console is not ready."""
+        """Return the reasons why the console is not ready."""
         return [] if self.is_up else [Problem("database_away", "the database does not answer")]
 
     async def run(self) -> None:
-        """Ask once a WATCH_S, until cancelled."""
+        """Ask the database once every WATCH_S seconds, until cancelled."""
         while True:
             try:
                 async with asyncio.timeout(WATCH_S_MAX):

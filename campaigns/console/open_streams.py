@@ -1,4 +1,4 @@
-"""How many streams are open."""
+"""The count of open streams."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,13 +14,13 @@ STREAMS_MAX = 500  # each costs a socket and some memory
 
 @dataclass(slots=True, eq=False)  # a registry holds it by identity
 class OpenStreams(Collector):
-    """How many streams a console has open."""
+    """The count of the streams that a console has open."""
 
     count: int = 0
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """Refused if there are too many."""
+        """Count a stream while the block runs. Refused if there are too many."""
         if self.count >= STREAMS_MAX:
             raise Refused(503, "too_many_streams", wait_s=60)
         self.count += 1
@@ -30,7 +30,7 @@ class OpenStreams(Collector):
             self.count -= 1
 
     def collect(self) -> Iterable[Metric]:
-        """For the registry."""
+        """Yield the metrics for the registry."""
         yield GaugeMetricFamily(
             "drumbeat_console_streams", "Open streams: pages that somebody looks at.", self.count
         )

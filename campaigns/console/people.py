@@ -1,4 +1,4 @@
-"""Users, their sessions, and tokens of programs. No secret is stored, only what proves it."""
+"""The users, their sessions, and the tokens of programs. No secret is stored, only a hash that proves it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECRET_BYTES = 32
 PASSWORD_CHARACTERS_MIN = 12
 PASSWORD_CHARACTERS_MAX = 1_000  # a hash of a megabyte would cost seconds
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}")
-# What hashes at the same time: each takes 64 MiB and a tenth of a second of a core.
+# Hashes computed at the same time: each takes 64 MiB and a tenth of a second of a core.
 HASHES_MAX = 2
 
 _HASHER = PasswordHasher()
@@ -34,7 +34,9 @@ _hashing = ThreadPoolExecutor(HASHES_MAX, "password")
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user. `sessions`: how many are open now. Without a password, a trusted proxy signs the user in."""
+    """A user. `sessions`: how many are open now. A user without a password is signed in by a trusted
+    proxy.
+    """
 
     name: str
     role: Role
@@ -45,7 +47,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token of a program, without its secret. `made_by`: who stands behind it; None if nobody knows."""
+    """A token of a program, without its secret. `made_by`: the person behind it, or None if nobody knows."""
 
     name: str
     role: Role
@@ -67,7 +69,7 @@ async def any_user(pool: Pool) -> bool:
 
 
 async def list_users(pool: Pool) -> list[User]:
-    """All users, ordered by name."""
+    """Return all users, ordered by name."""
     rows = await pool.fetch(statements("console_people")["users"], SESSION_S, IDLE_S)
     return [User(**{**dict(row), "role": Role(row["role"])}) for row in rows]
 
@@ -77,8 +79,8 @@ async def store_user(
 ) -> None:
     """Add a user, or give one another role and, if `password` is given, another password.
 
-    A new password ends the user's sessions. `keeps_manager`, here and below: refuse what would leave the
-    console without a user who manages it. UsageError then, or if the name or the password cannot be used.
+    A new password ends the user's sessions. `keeps_manager`, here and below: refuse a change that would leave
+    the console without a user who manages it. UsageError then, or if the name or the password cannot be used.
     """
     _check_name(name)
     hashed = None if password is None else await _hash(_checked_password(password))
@@ -120,7 +122,7 @@ def _no_user(name: str) -> NotFound:
 
 
 async def user_named(pool: Pool, name: str) -> User:
-    """NotFound if there is no such user."""
+    """Return the user. NotFound if there is no such user."""
     found = next((user for user in await list_users(pool) if user.name == name), None)
     if found is None:
         raise _no_user(name)
@@ -128,13 +130,13 @@ async def user_named(pool: Pool, name: str) -> User:
 
 
 async def find_user(pool: Pool, name: str) -> Role | None:
-    """The role of a user; None if there is no such user."""
+    """Return the role of a user, or None if there is no such user."""
     row = await pool.fetchrow(statements("console_people")["user"], name)
     return None if row is None else Role(row["role"])
 
 
 async def sign_in(pool: Pool, name: str, password: str) -> str | None:
-    """The secret of a new session; None if the name or the password is wrong.
+    """Return the secret of a new session, or None if the name or the password is wrong.
 
     Takes as long for a name that does not exist, so that nobody learns which names do.
     """
@@ -155,8 +157,8 @@ async def sign_in(pool: Pool, name: str, password: str) -> str | None:
 
 
 async def change_password(pool: Pool, name: str, present: str, new: str, *, session: str) -> bool:
-    """Whether the present password is right; then the new one counts, and all sessions of the user but this
-    one end. UsageError if the new one cannot be used.
+    """Change a user's password and end all sessions of the user but this one. Return whether the present
+    password is right; otherwise nothing changes. UsageError if the new one cannot be used.
     """
     sql = statements("console_people")
     checked = _checked_password(new)
@@ -174,7 +176,9 @@ async def change_password(pool: Pool, name: str, present: str, new: str, *, sess
 
 
 async def open_session(pool: Pool, secret: str, *, used: bool) -> Session | None:
-    """The session of a cookie; None if it has ended. `used`: by a person, which keeps it open."""
+    """Return the session of a cookie, or None if it has ended. `used`: a person makes the request, which
+    keeps the session open.
+    """
     sql = statements("console_people")
     row = await pool.fetchrow(sql["session"], digest(secret), SESSION_S, IDLE_S)
     if row is None:
@@ -197,14 +201,14 @@ async def end_sessions_of(pool: Pool, name: str, *, actor: str) -> None:
 
 
 async def list_tokens(pool: Pool) -> list[Token]:
-    """All tokens, ordered by name."""
+    """Return all tokens, ordered by name."""
     rows = await pool.fetch(statements("console_people")["tokens"])
     return [Token(row["name"], Role(row["role"]), row["created_at"], row["made_by"]) for row in rows]
 
 
 async def add_token(pool: Pool, name: str, role: Role, *, actor: str, person: str | None = None) -> str:
-    """The secret of a new token, which nobody can read again. `person`: who stands behind the actor, if that
-    is a program. UsageError if the name is taken.
+    """Store a new token and return its secret, which nobody can read again. `person`: the person behind the
+    actor, if the actor is a program. UsageError if the name is taken.
     """
     _check_name(name)
     secret = secrets.token_urlsafe(SECRET_BYTES)
@@ -217,7 +221,7 @@ async def add_token(pool: Pool, name: str, role: Role, *, actor: str, person: st
 
 
 async def remove_token(pool: Pool, name: str, *, actor: str) -> None:
-    """From now on the token is refused. NotFound if there is no such token."""
+    """Remove a token. It is refused from now on. NotFound if there is no such token."""
     async with pool.acquire() as connection, connection.transaction():
         if await connection.fetchval(statements("console_people")["remove_token"], name) is None:
             raise NotFound(f'there is no token "{name}"', remedy="see `drumbeat console token list`")
@@ -225,7 +229,7 @@ async def remove_token(pool: Pool, name: str, *, actor: str) -> None:
 
 
 async def find_token(database: Pool | Connection, secret: str) -> tuple[str, Role, str | None] | None:
-    """Name and role of a token, and who made it; None if there is no such token."""
+    """Return the name and role of a token, and the person who made it, or None if there is no such token."""
     row = await database.fetchrow(statements("console_people")["token"], digest(secret))
     return None if row is None else (row["name"], Role(row["role"]), row["made_by"])
 
@@ -262,7 +266,8 @@ def _is_right(stored: str, password: str) -> bool:
         return False
 
 
-# Compared with for a user who does not exist, so that it takes the usual time. Its result does not count.
+# The hash that is compared with the password of a user who does not exist, so that the reply takes the usual
+# time. The result does not count.
 _OF_NOBODY = (
     "$argon2id$v=19$m=65536,t=3,p=4$A6zt0s4Rbz8oN53ABawPBA$YnsYHOjn4OGCvOfF1qOnErfBiZVVKdRTdrXElIQqqE8"
 )

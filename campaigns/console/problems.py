@@ -1,4 +1,6 @@
-"""Errors as problem details (RFC 9457): a status, a code that programs can rely on, and words for people."""
+"""The errors as problem details (RFC 9457): a status, a code that programs can rely on, and words
+for people.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ _OF_ERRORS: tuple[tuple[type[Exception], int, str], ...] = (
     (Unreachable, 503, "unreachable"),
     (AuthenticationError, 502, "service_refused"),
 )
-# What the library of the checks calls by its own words.
+# Plain words for the kinds of errors that pydantic names.
 _FAULTS = {
     "missing": "nothing is given",
     "int_parsing": "this is not a whole number",
@@ -77,7 +79,9 @@ CODES = sorted({*MESSAGES, *(code for _, _, code in _OF_ERRORS)})
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """`where` and `remedy` are empty if nobody knows. `wait_s`: when the same request may work."""
+    """A problem. `where` and `remedy` are empty if they are not known. `wait_s`: seconds until the same
+    request may work.
+    """
 
     status: int
     code: str
@@ -88,7 +92,7 @@ class Problem:
 
     @property
     def is_special(self) -> bool:
-        """Whether `what` says more than the code."""
+        """Return whether `what` says more than the code."""
         return self.what != MESSAGES.get(self.code)
 
     def as_json(self) -> dict[str, object]:
@@ -111,7 +115,7 @@ class Problem:
 
 
 class Refused(Exception):  # it is an answer
-    """Ends a request with a problem."""
+    """An error that ends a request with a problem."""
 
     def __init__(self, status: int, code: str, *, what: str = "", wait_s: float | None = None) -> None:
         self.problem = Problem(status, code, what or MESSAGES[code], wait_s=wait_s)
@@ -119,7 +123,9 @@ class Refused(Exception):  # it is an answer
 
 
 def problem_of(error: Exception) -> Problem:
-    """What a caller is told of an error. One that nobody expected tells nothing of itself."""
+    """Return the problem that a caller gets for an error. For an unexpected error it says nothing of the
+    cause.
+    """
     match error:
         case Refused():
             return error.problem
@@ -145,7 +151,7 @@ def _of_service(error: DrumbeatError) -> Problem:
 
 
 def _of_refusal(error: ServiceError) -> Problem:
-    """What the service refused: the token, what was asked, or any call for a while."""
+    """Return the problem of a refusal by the service: the token, the request, or any call for a while."""
     if error.exit_code == TryLater.exit_code:
         return Problem(503, "try_later", error.what, error.where, error.remedy, error.wait_s or 60)
     status = 502 if error.exit_code == AuthenticationError.exit_code else 422
@@ -164,5 +170,5 @@ def _explain(problem: ErrorDetails) -> str:
 
 
 def fault_of(problem: ErrorDetails) -> str:
-    """What is wrong with a value, in plain words where they are known."""
+    """Return the fault of a value, in plain words where they are known."""
     return _FAULTS.get(problem["type"], problem["msg"].removeprefix("Value error, "))

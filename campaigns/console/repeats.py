@@ -1,4 +1,4 @@
-"""Requests that are sent again: each is worked on once, and the same request gets the same reply."""
+"""The repeated requests: each request is worked on once, and a repeat gets the same reply."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Repeats:
     key: str
 
     async def once(self, asked: bytes, work: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        """The reply of `work`, or the stored one. `asked`: a hash of the request.
+        """Return the reply of `work`, or the stored one. `asked`: a hash of the request.
 
         Refused if another request has the key, or if the first one has no reply yet: it is being worked on,
         or its process was killed, and nobody knows how far it came.

@@ -1,4 +1,5 @@
-"""How often a caller may ask for what costs much. Time is an argument, in seconds of a monotonic clock.
+"""The limits on how often a caller may make costly requests. Time is an argument, in seconds of a monotonic
+clock.
 
 A limit holds for one process: it keeps one caller from taking the console from the others. It is no quota.
 """
@@ -15,7 +16,9 @@ KEYS_MAX = 10_000  # the oldest are forgotten: memory must not grow with the nam
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """`burst` requests at once, then one more every `refill_s`. `is_shared`: by all callers together."""
+    """A limit: `burst` requests at once, then one more every `refill_s`. `is_shared`: all callers
+    share it.
+    """
 
     name: str
     burst: int
@@ -25,15 +28,15 @@ class Allowance:
 
 # An upload fills the disk, and its check takes a core for seconds.
 UPLOADS = Allowance("upload", 20, 15.0)
-# Each reads all rows of a list in a process of its own. A program repeats it until the check has ended.
+# A check reads all rows of a list in a process of its own. A program repeats it until the check has ended.
 LIST_CHECKS = Allowance("list-check", 20, 5.0)
-# Each sends a message, which costs money and a part of the number's rate.
+# A test sends a message, which costs money and a part of the number's rate.
 TEST_SENDS = Allowance("test-send", 20, 15.0)
-# One reads millions of rows.
+# An export reads millions of rows.
 EXPORTS = Allowance("export", 20, 10.0)
 # A report and a plan read each recipient: seconds of a connection and of the database for ten million.
 WHOLE_READINGS = Allowance("whole-reading", 20, 5.0)
-# Those of all callers together take turns: others need the rest of the pool.
+# Only so many run at once, for all callers together: other requests need the rest of the pool.
 WHOLE_READINGS_AT_ONCE = 2
 # The service allows 200 management calls an hour to all processes: about half are left to the workers.
 SERVICE_CALLS = Allowance("service-call", 10, 36.0, is_shared=True)
@@ -42,7 +45,7 @@ TOKEN_FAILURES = Allowance("token", 30, 1.0)
 
 
 class Buckets:
-    """What was spent of allowances, by key. A key is always used with the same allowance."""
+    """The requests that were spent of allowances, by key. A key is always used with the same allowance."""
 
     def __init__(self) -> None:
         self._spent: OrderedDict[str, tuple[float, float]] = (
@@ -50,14 +53,16 @@ class Buckets:
         )  # requests, and when that was right
 
     def wait_s(self, asked: Mapping[str, Allowance], now_s: float) -> float:
-        """How long until all of the keys allow a request; 0 if they do now, which then counts for each."""
+        """Return the seconds until all of the keys allow a request. If that is 0, count the request for each
+        of them.
+        """
         wait_s = self.look_s(asked, now_s)
         if not wait_s:
             self.spend(asked, now_s)
         return wait_s
 
     def look_s(self, asked: Mapping[str, Allowance], now_s: float) -> float:
-        """The same, and nothing counts."""
+        """Return the same seconds, without counting a request."""
         waits = (
             (self._level(key, each, now_s) - each.burst + 1) * each.refill_s for key, each in asked.items()
         )
@@ -69,7 +74,7 @@ class Buckets:
             self._set(key, self._level(key, allowance, now_s) + 1, now_s)
 
     def forgive(self, key: str, now_s: float) -> None:
-        """What the key spent no longer counts."""
+        """Forget the requests that the key spent."""
         self._set(key, 0.0, now_s)
 
     def __len__(self) -> int:
@@ -93,13 +98,14 @@ class RequestLimits:
         self._buckets = Buckets()
 
     def wait_s(self, allowance: Allowance, caller: str, now_s: float) -> float:
-        """How long until the caller may; 0 if now, which then counts."""
+        """Return the seconds until the caller may make the request. If that is 0, count it."""
         key = allowance.name if allowance.is_shared else f"{allowance.name} {caller}"
         return self._buckets.wait_s({key: allowance}, now_s)
 
 
 def network_of(address: str) -> str:
-    """Whom an address counts for: of IPv6 its network of 64 bits, of all others the address itself.
+    """Return the network that an address counts for: the network of 64 bits for IPv6, else the address
+    itself.
 
     One household has a network of 2^64 addresses.
     """

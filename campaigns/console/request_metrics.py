@@ -1,4 +1,4 @@
-"""Counts of the console's requests, exposed as metrics."""
+"""The counts of the console's requests, exposed as metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BOUNDS_S = (0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 5.0, 30.0)
 
 
 class RequestMetrics(Collector):
-    """Requests by method, route and status, and how long they took."""
+    """The requests by method, route and status, and how long they took."""
 
     def __init__(self) -> None:
         self._answers: Counter[tuple[str, str, int]] = Counter()
@@ -28,7 +28,7 @@ class RequestMetrics(Collector):
             self._durations.setdefault(route, Histogram(BOUNDS_S)).observe([took_s])
 
     def collect(self) -> Iterable[Metric]:
-        """For the registry."""
+        """Yield the metrics for the registry."""
         answers = CounterMetricFamily(
             "drumbeat_console_requests",
             "Requests of pages and of the interface. The route is a pattern such as /campaigns/{name}; "

@@ -1,7 +1,8 @@
-"""Results and reasons of campaigns that somebody looks at: read in the background, shared by all who look.
+"""The results and reasons of campaigns that somebody looks at: read in the background, shared by all who
+look.
 
-Each recipient is read, so a large campaign takes minutes. Nobody waits for that: a page shows the results of
-before, and when they were read.
+Each recipient is read, so a large campaign takes minutes. Nobody waits for that: a page shows the previous
+results, and when they were read.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ Note = Callable[[int], None]
 
 @dataclass(slots=True)
 class Reading(Generic[T]):
-    """`counted`: how many recipients the reading that is under way has counted so far; None: none is."""
+    """A reading of a campaign. `counted`: how many recipients the reading under way has counted so far, or
+    None if none is under way.
+    """
 
     results: T | None = None
     counted: int | None = None
@@ -51,7 +54,7 @@ class Reading(Generic[T]):
 
 
 class Readings(ABC, Generic[T]):
-    """By campaign id. Readings of several campaigns take turns."""
+    """The readings by campaign id. Readings of several campaigns take turns."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -62,7 +65,7 @@ class Readings(ABC, Generic[T]):
     async def _results(self, campaign_id: int, note: Note) -> T: ...
 
     async def look(self, campaign_id: int) -> Reading[T]:
-        """What is known now; begins a reading if it is due, and waits for it for a moment."""
+        """Return the last reading. If a new one is due, start it and wait for it for a moment."""
         reading = self._readings.setdefault(campaign_id, Reading())
         self._readings.move_to_end(campaign_id)
         self._forget_others()
@@ -95,7 +98,7 @@ class Readings(ABC, Generic[T]):
             reading.due_s = time.monotonic() + max(FRESH_S, REST * took_s)
 
     async def close(self) -> None:
-        """End what is under way."""
+        """End the readings under way."""
         tasks = [reading.task for reading in self._readings.values() if reading.task is not None]
         for task in tasks:
             task.cancel()
@@ -105,7 +108,7 @@ class Readings(ABC, Generic[T]):
 
 
 class ResultReadings(Readings[CampaignResults]):
-    """A turn is a hundred ranges. `prices`: the file with the table of prices."""
+    """The readings of results. A turn is a hundred ranges. `prices`: the file with the table of prices."""
 
     def __init__(self, pool: Pool, prices: Path | None = None) -> None:
         super().__init__(pool)
@@ -116,7 +119,9 @@ class ResultReadings(Readings[CampaignResults]):
         return await campaign_results(self._pool, campaign_id, prices, turn=self._turn, note=note)
 
     def _read_prices(self) -> PriceTable | None:
-        """Results are worth seeing without their cost, too."""
+        """Return the table of prices, or None if it cannot be read: results are useful without their cost,
+        too.
+        """
         try:
             return None if self._prices is None else read_prices(self._prices)
         except ConfigurationError as error:
@@ -125,7 +130,7 @@ class ResultReadings(Readings[CampaignResults]):
 
 
 class ReasonReadings(Readings[CampaignReasons]):
-    """A turn is a campaign: 20 µs for each recipient who has a reason."""
+    """The readings of reasons. A turn is a campaign: 20 µs for each recipient who has a reason."""
 
     async def _results(self, campaign_id: int, note: Note) -> CampaignReasons:  # noqa: ARG002
         async with self._turn:
@@ -137,7 +142,7 @@ REASONS: web.AppKey[ReasonReadings] = web.AppKey("reasons", ReasonReadings)
 
 
 def keep_readings(app: web.Application, pool: Pool, prices: Path | None) -> None:
-    """The readings of a server, which end with it."""
+    """Add the readings to a server. They end with it."""
     readings, reasons = ResultReadings(pool, prices), ReasonReadings(pool)
     app[READINGS], app[REASONS] = readings, reasons
 

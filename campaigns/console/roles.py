@@ -1,4 +1,4 @@
-"""What people and programs may do. Each role may do all that the one before it may."""
+"""The roles of people and programs. Each role may do all that the one before it may."""
 
 from enum import StrEnum
 
@@ -18,5 +18,5 @@ _ORDER = tuple(Role)
 
 
 def permits(role: Role, needed: Role) -> bool:
-    """Whether somebody with `role` may do what needs the role `needed`."""
+    """Return whether `role` may do an action that needs the role `needed`."""
     return _ORDER.index(role) >= _ORDER.index(needed)

@@ -33,7 +33,7 @@ ONLY_HTTPS = "max-age=31536000"
 
 
 async def add_security_headers(request: web.Request, response: web.StreamResponse) -> None:
-    """Pages hold phone numbers: nobody keeps a copy, unless the handler said otherwise."""
+    """Add the headers. Pages hold phone numbers, so nobody keeps a copy unless the handler allows it."""
     response.headers.update(HEADERS)
     response.headers.setdefault("Cache-Control", "no-store")
     response.headers.pop("Server", None)

@@ -1,4 +1,4 @@
-"""The console's server: its routes, what every request passes, and its life."""
+"""The console's server: its routes, the checks that every request passes, and its life."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ from drumbeat.engine.system_error import system_error_text
 
 POOL_CONNECTIONS = 8
 BODY_BYTES_MAX = 1 << 20  # of a form; an upload has a limit of its own and is written to a file
-CLIENT_LEFT = 499  # as proxies count it; nobody receives it
+CLIENT_LEFT = 499  # the status that proxies log for a client that left; nobody receives it
 TIDY_S = 3_600.0
-# What stands below these is changed by forms and programs, and shown live.
+# Forms and programs change the resources below these paths, and pages show them live.
 LIVE_PATHS = tuple(f"{prefix}/{name}/" for prefix in ("", PREFIX) for name in ("campaigns", "numbers"))
 CLOSE_S_MAX = 5.0  # for requests that are answered while the console stops
 
@@ -62,7 +62,7 @@ log = structlog.get_logger(__name__)
 
 
 def routes() -> list[Route]:
-    """Every address of the console."""
+    """Return every address of the console."""
     return [
         *(operation.route for operation in OPERATIONS),
         Route("GET", document.PATH, None, document.serve_document),
@@ -71,7 +71,7 @@ def routes() -> list[Route]:
 
 
 def application(console: Console, table: Iterable[Route] | None = None) -> web.Application:
-    """The aiohttp application of a console."""
+    """Return the aiohttp application of a console."""
     app = web.Application(client_max_size=BODY_BYTES_MAX, middlewares=[observe, _answer_problems])
     app[CONSOLE] = console
     app[VIEWS] = shared_views(console)
@@ -90,7 +90,7 @@ def application(console: Console, table: Iterable[Route] | None = None) -> web.A
 
 
 def _guarded(route: Route) -> Handler:
-    """The handler, for those who may use it."""
+    """Return the handler, for those who may use it."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         door = console_of(request).door
@@ -112,7 +112,7 @@ def _guarded(route: Route) -> Handler:
 
 
 def _forget_readings(app: web.Application) -> None:
-    """Who changed something sees it on the next page, not what was read before."""
+    """Forget shared readings after a change, so that the person who made it sees it on the next page."""
     app[CONSOLE].watch.forget()
     for shared in (app[VIEWS], app[LISTS], app[NUMBERS]):
         shared.forget()
@@ -133,7 +133,7 @@ async def _answer_problems(request: web.Request, handler: Handler) -> web.Stream
     except asyncio.CancelledError:
         raise
     except Exception as error:
-        if has_left(request):  # as in the middle of an export: the error is that nobody reads
+        if has_left(request):  # the error is that nobody reads the reply any more
             return web.Response(status=CLIENT_LEFT)
         problem = problem_of(error)
         if problem.code == "unexpected":
@@ -148,14 +148,16 @@ async def _note_begun(request: web.Request, _: web.StreamResponse) -> None:
 
 
 def _cut(request: web.Request) -> web.Response:
-    """End the connection in the middle of a reply, so that nobody takes the half that came for the whole."""
+    """End the connection in the middle of a reply, so that nobody takes the incomplete reply for the
+    whole.
+    """
     if request.transport is not None:
         request.transport.abort()
     return web.Response(status=CLIENT_LEFT)
 
 
 async def answer(request: web.Request, problem: Problem) -> web.StreamResponse:
-    """A problem as JSON for programs, as a page for people."""
+    """Return a problem: as JSON for programs, as a page for people."""
     if request.path.startswith(PREFIX):
         return problem.response()
     return await problem_page(request, problem)
@@ -182,8 +184,8 @@ async def running_console(
     stop: asyncio.Event,
     metrics: MetricsAddress | None = None,
 ) -> AsyncIterator[str]:
-    """A console that listens while the block runs; gives its URL. ConfigurationError if it may not listen
-    there, or cannot. `metrics`: where it serves them, if it does.
+    """Run a console that listens while the block runs, and yield its URL. ConfigurationError if it may not
+    listen there, or cannot. `metrics`: the address on which it serves them, if any.
     """
     own = console_settings(settings)
     require_guarded(own, host, has_users=await any_user(pool))

@@ -1,4 +1,4 @@
-"""Where the console is reached, and by whom."""
+"""The settings of the console: its address, and who may reach it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ UPLOADS = "uploads"
 
 @dataclass(frozen=True, slots=True)
 class ConsoleSettings:
-    """`url`: the address in browsers; None: only this machine uses it. `user_header`: names the user in
-    requests of `proxies`. `uploads`: the directory of uploaded files, which no address leads to. `approval`:
-    no campaign starts before a second person has approved it. `zone`: of the times on pages.
+    """The settings of the console. `url`: the address in browsers; None means that only this machine uses it.
+    `user_header`: the header that names the user in requests of `proxies`. `uploads`: the directory of
+    uploaded files, which no address leads to. `approval`: no campaign starts before a second person has
+    approved it. `zone`: the zone of times on pages.
     """
 
     url: str | None
@@ -31,36 +32,44 @@ class ConsoleSettings:
 
     @property
     def is_secure(self) -> bool:
-        """Whether browsers use HTTPS."""
+        """Return whether browsers use HTTPS."""
         return self.url is not None and self.url.startswith("https:")
 
     def serves_host(self, host: str) -> bool:
-        """Whether the Host of a request is ours. Another site may have a name that leads to this machine."""
+        """Return whether the Host of a request is ours. Another site may have a name that leads to this
+        machine.
+        """
         if self.url is not None and host == urlsplit(self.url).netloc:
             return True
         return _name_of(host) in LOOPBACK_NAMES
 
     def is_this_machine(self, host: str, peer: str | None) -> bool:
-        """Whether a request comes from this machine, and not for others: a proxy passes on the Host."""
+        """Return whether a request comes from this machine, and not through a proxy for others: a proxy
+        passes on the Host.
+        """
         return _name_of(host) in LOOPBACK_NAMES and peer is not None and is_loopback(peer)
 
     def is_proxy(self, peer: str | None) -> bool:
-        """Whether the peer is a proxy of ours, whose headers count."""
+        """Return whether the peer is a proxy of ours, whose headers count."""
         return bool(peer) and any(ip_address(peer or "") in network for network in self.proxies)
 
     def address_of(self, peer: str | None, forwarded_for: str) -> str:
-        """Whose request it is. Of X-Forwarded-For only what our proxy added counts: the last part."""
+        """Return the address that makes the request. In X-Forwarded-For only the last part counts, which our
+        proxy added.
+        """
         last = forwarded_for.rpartition(",")[2].strip()
         return last if last and self.is_proxy(peer) else peer or ""
 
 
 def _name_of(host: str) -> str:
-    """The Host of a request without its port."""
+    """Return the Host of a request without its port."""
     return host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
 
 
 def console_settings(settings: Settings) -> ConsoleSettings:
-    """ConfigurationError if the header of a proxy is named without the proxy."""
+    """Return the settings of the console. ConfigurationError if the header of a proxy is named without the
+    proxy.
+    """
     if settings.console_user_header is not None and settings.console_proxies is None:
         raise ConfigurationError(
             "anybody could send the header that names the user",
@@ -79,7 +88,7 @@ def console_settings(settings: Settings) -> ConsoleSettings:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address to listen on."""
+    """Return whether an address to listen on can be reached from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -89,8 +98,8 @@ def is_loopback(host: str) -> bool:
 
 
 def require_guarded(settings: ConsoleSettings, host: str, *, has_users: bool) -> None:
-    """ConfigurationError unless the console may listen on `host`. Without users, it serves this machine
-    alone. Where a start needs two people, they need names.
+    """Raise ConfigurationError unless the console may listen on `host`. Without users, it serves this machine
+    alone. If a start needs two people, the console needs users.
     """
     if settings.approval and not (has_users or settings.user_header):
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""How often somebody may try to sign in. Time is an argument, in seconds of a monotonic clock.
+"""The limit on attempts to sign in. Time is an argument, in seconds of a monotonic clock.
 
 Law: a name and an address are limited each on their own. A limit of names alone would let anybody lock a user
 out from everywhere; a limit of addresses alone would not slow down a guess from many addresses.
@@ -15,16 +15,16 @@ OF_ADDRESS = Allowance("address", ADDRESS_ATTEMPTS, REFILL_S)
 
 
 class SignInLimit:
-    """Buckets of attempts, by name and by address."""
+    """The buckets of attempts, by name and by address."""
 
     def __init__(self) -> None:
         self.buckets = Buckets()
 
     def wait_s(self, name: str, address: str, now_s: float) -> float:
-        """How long until the next attempt is allowed; 0 if it is allowed now, which then counts as one."""
+        """Return the seconds until the next attempt is allowed. If that is 0, count the attempt."""
         asked = {f"name {name}": OF_NAME, f"address {network_of(address)}": OF_ADDRESS}
         return self.buckets.wait_s(asked, now_s)
 
     def forgive(self, name: str, now_s: float) -> None:
-        """The name signed in: what it mistyped before no longer counts."""
+        """Forget the wrong attempts of a name that has signed in."""
         self.buckets.forgive(f"name {name}", now_s)

@@ -1,8 +1,8 @@
-"""Server-sent events: what somebody looks at, sent again whenever it changed.
+"""The server-sent events: the values that somebody looks at, sent again whenever they changed.
 
 Each event holds all that is shown, so a connection that was lost and returned misses nothing. A library for
-such events would replace twenty lines here, and not the ones below: sessions that end, a database that is
-away, and the server's own end.
+such events would replace twenty lines here. It would not replace the rest: sessions that end, a database that
+is away, and the server's own end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ AWAY = "away"  # the event while the database does not answer
 async def stream_events(
     request: web.Request, name: str, read: Callable[[], Awaitable[object]]
 ) -> web.StreamResponse:
-    """Send what `read` gives, a text or JSON, as events of this name until the reader leaves, the session
+    """Send the values of `read`, texts or JSON, as events of this name until the reader leaves, the session
     ends, or the console stops.
     """
     console = console_of(request)
@@ -84,7 +84,9 @@ async def _read(name: str, read: Callable[[], Awaitable[object]]) -> tuple[str, 
 
 
 async def _may_go_on(request: web.Request) -> bool:
-    """Whether who opened the stream may still see it. An open stream does not keep a session open."""
+    """Return whether the caller who opened the stream may still see it. An open stream does not keep a
+    session open.
+    """
     try:
         caller = await console_of(request).door.caller(request, used=False)
     except LOST_CONNECTION:
@@ -94,7 +96,7 @@ async def _may_go_on(request: web.Request) -> bool:
 
 
 def event(name: str, value: object) -> bytes:
-    """One event; the lines of a text come one by one."""
+    """Return one event. The lines of a text come one by one."""
     text = value if isinstance(value, str) else orjson.dumps(value).decode()
     lines = "".join(f"data: {line}\n" for line in text.splitlines() or [""])
     return f"event: {name}\n{lines}\n".encode()

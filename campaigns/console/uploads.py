@@ -1,7 +1,7 @@
-"""Uploaded audiences: limited, recognised by their first bytes, in a directory that no address leads to.
+"""The uploaded audiences: limited, recognised by their first bytes, in a directory that no address leads to.
 
-The name that a browser gives is only shown. A file is stored under a random name, and its suffix is one of
-those that are known, because it helps to tell texts apart.
+The name that a browser gives is only shown. A file is stored under a random name. Its suffix is one of a few
+known ones, which help to tell kinds of text apart.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BESIDE_MAX = 10
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A stored file. `reference` names it in addresses, `name` is what its owner calls it."""
+    """A stored file. `reference` names it in addresses; `name` is its owner's name for it."""
 
     directory: Path
     path: Path
@@ -57,32 +57,32 @@ class Upload:
 
     @property
     def beside(self) -> dict[str, str]:
-        """The files that were uploaded to go with it, by path; each with its owner's name for it."""
+        """Return the files that were uploaded to go with it, by path, each with its owner's name for it."""
         found: dict[str, str] = self.read_json(BESIDE_FILE) or {}
         return found
 
     def read_json(self, name: str) -> Any:
-        """What was written beside the file; None if nothing was."""
+        """Return the value that was written beside the file, or None if there is none."""
         try:
             return orjson.loads((self.directory / name).read_bytes())
         except FileNotFoundError:
             return None
 
     def write_json(self, name: str, value: object) -> None:
-        """A reader sees all of it or what was there before."""
+        """Write a value beside the file. A reader sees all of it or the value before."""
         draft = self.directory / f"{name}.draft"
         draft.write_bytes(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
         draft.replace(self.directory / name)
 
     def in_own_words(self, text: str) -> str:
-        """The text, with the file's own name in place of where it is stored."""
+        """Return the text, with the file's own name in place of its path."""
         for path, name in {**self.beside, str(self.path): self.name}.items():
             text = text.replace(path, name)
         text = text.replace(str(self.rejects), "the list of rejected rows")
         return text.replace(f"{self.directory}/", "")
 
     def in_words_of_owner(self, error: DrumbeatError) -> DrumbeatError:
-        """The same error, with the file's own name."""
+        """Return the same error, with the file's own name."""
         error.what, error.where, error.remedy = map(
             self.in_own_words, (error.what, error.where, error.remedy)
         )
@@ -90,7 +90,7 @@ class Upload:
 
     @asynccontextmanager
     async def errors_named(self) -> AsyncIterator[None]:
-        """Errors of the block name the file as its owner does."""
+        """Name the file in errors of the block as its owner does."""
         try:
             yield
         except DrumbeatError as error:
@@ -112,7 +112,7 @@ async def store_upload(settings: ConsoleSettings, part: BodyPartReader) -> Uploa
 
 
 async def store_beside(settings: ConsoleSettings, upload: Upload, part: BodyPartReader) -> Path:
-    """Store a file that goes with an upload. Refused and UnreadableAudience as `store_upload`."""
+    """Store a file that goes with an upload. Raises the errors of `store_upload`."""
     files, name = upload.beside, _name_of(part)
     if len(files) >= BESIDE_MAX:
         raise Refused(422, "wrong_input", what=f"there are {BESIDE_MAX} files already")
@@ -137,7 +137,7 @@ def remove_beside(upload: Upload, path: str) -> None:
 
 
 def find_upload(settings: ConsoleSettings, reference: str) -> Upload | None:
-    """The upload with this reference; None if it was given up."""
+    """Return the upload with this reference, or None if it was given up."""
     directory = settings.uploads / reference
     if not REFERENCE.fullmatch(reference) or not (directory / NAME_FILE).exists():
         return None
@@ -155,7 +155,7 @@ def discard(upload: Upload) -> None:
 
 
 def remove_old(uploads: Path) -> None:
-    """Remove what was uploaded more than a day ago."""
+    """Remove the uploads that are more than a day old."""
     for directory in uploads.iterdir() if uploads.exists() else ():
         if REFERENCE.fullmatch(directory.name) and time.time() - directory.stat().st_mtime > KEPT_S:
             shutil.rmtree(directory, ignore_errors=True)
@@ -170,7 +170,7 @@ def _new(uploads: Path, name: str) -> Upload:
 
 
 def _name_of(part: BodyPartReader) -> str:
-    """The name of a file, without the directories that some browsers give."""
+    """Return the name of a file, without the directories that some browsers give."""
     name = (part.filename or "audience").rpartition("/")[2].rpartition("\\")[2]
     return name[:SHOWN_NAME_CHARACTERS_MAX]
 

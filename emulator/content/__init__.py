@@ -1,1 +1,1 @@
-"""What a message may hold: one check for each value of the request's `type`."""
+"""The checks of a message's content: one for each value of the request's `type`."""

@@ -11,7 +11,7 @@ RECIPIENT_LIMIT_DIGITS = 15
 
 
 def parse_message(body: bytes, product: str) -> dict[str, Any]:
-    """The JSON object of a body for this product; `Refused` (100) for anything else."""
+    """Return the JSON object of a body for this product. `Refused` (100) for anything else."""
     message = parse_object(body)
     if message.get("messaging_product") != product:
         raise Refused(100, f'messaging_product is required and is "{product}"')
@@ -19,7 +19,9 @@ def parse_message(body: bytes, product: str) -> dict[str, Any]:
 
 
 def read_envelope(message: dict[str, Any]) -> tuple[str, int, str | None]:
-    """(`to`, the same as a number, the tag); `Refused` 131008 missing, 131009 or 100 wrong."""
+    """Return (`to`, the same as a number, the tag). `Refused` 131008 if one is missing, 131009 or 100 if it
+    is wrong.
+    """
     to = message.get("to")
     if not (to.__class__ is str and 5 <= len(to) <= RECIPIENT_LIMIT_DIGITS and to.isdigit() and to.isascii()):
         code, why = (131008, "is required") if to is None else (131009, "is digits with a country code")
@@ -35,6 +37,8 @@ def read_envelope(message: dict[str, Any]) -> tuple[str, int, str | None]:
 
 
 def check_context(context: Any) -> None:
-    """What a message replies to, `{"message_id"}` (open point); `Refused` 131009 for anything else."""
+    """Check the reference to the message that is replied to, `{"message_id"}` (open point). `Refused` 131009
+    for anything else.
+    """
     if context is not None and not (isinstance(context, dict) and isinstance(context.get("message_id"), str)):
         raise Refused(131009, "context has the message_id that is replied to")

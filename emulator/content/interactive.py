@@ -1,4 +1,4 @@
-"""Interactive messages: reply buttons, lists, a button that opens a URL, a form (flow)."""
+"""The interactive messages: reply buttons, lists, a button that opens a URL, a form (flow)."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -20,7 +20,9 @@ LINK_LIMIT_CHARACTERS = 2000
 
 
 def check_interactive(content: dict[str, Any], media: MediaKinds) -> None:
-    """`{"type", "body": {"text"}, "action", "header"?, "footer"?}`; the type says what the action holds."""
+    """Check `{"type", "body": {"text"}, "action", "header"?, "footer"?}`. The type decides which members the
+    action has.
+    """
     kind = content.get("type")
     if kind is None:
         raise Refused(131008, "interactive.type is required")
@@ -85,7 +87,7 @@ def _check_url(action: dict[str, Any]) -> None:
 
 
 def _check_flow(action: dict[str, Any]) -> None:
-    """A flow is named by its id or by its name (open point)."""
+    """Check a flow, which is named by its id or by its name (open point)."""
     parameters = _named_parameters(action, "flow")
     by_name = parameters.get("flow_name") is not None
     if by_name and parameters.get("flow_id") is not None:

@@ -1,4 +1,4 @@
-"""Messages that are a file: by the id of an upload, or by a public HTTPS link."""
+"""The messages that are a file: by the id of an upload, or by a public HTTPS link."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,9 @@ FILENAME_LIMIT_CHARACTERS = 240
 
 
 def check_media(kind: str) -> Callable[[dict[str, Any], MediaKinds], None]:
-    """The check of one kind. A caption is accepted everywhere; audio and sticker ignore it (open point)."""
+    """Return the check of one kind. A caption is accepted everywhere; audio and sticker ignore it (open
+    point).
+    """
 
     def check(content: dict[str, Any], media: MediaKinds) -> None:
         check_source(kind, content, media)
@@ -24,7 +26,7 @@ def check_media(kind: str) -> Callable[[dict[str, Any], MediaKinds], None]:
 
 
 def check_source(kind: str, content: dict[str, Any], media: MediaKinds) -> None:
-    """One of `id` and `link`, and the file of that id is of the kind."""
+    """Check that there is one of `id` and `link`, and that the file of that id is of the kind."""
     media_id, link = content.get("id"), content.get("link")
     if (media_id is None) == (link is None):
         raise Refused(131008, f"{kind} has either an id or a link")

@@ -1,4 +1,4 @@
-"""Checks that several message types share: a field's presence, its type, its length."""
+"""The checks that several message types share: a field's presence, its type, its length."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -9,15 +9,17 @@ from drumbeat.emulator.errors import Refused
 
 
 class MediaKinds(Protocol):
-    """What a check needs of the media store."""
+    """The part of the media store that a check uses."""
 
     def kind_of(self, media_id: str) -> str | None:
-        """image, video, audio, document or sticker; None for an id that cannot be sent any more."""
+        """Return image, video, audio, document or sticker, or None for an id that cannot be sent any more."""
         ...
 
 
 def text_of(content: Mapping[str, Any], name: str, path: str, limit: int, *, empty: bool = False) -> str:
-    """A required text of up to `limit` characters; `Refused` 131008 missing, 131009 wrong."""
+    """Return a required text of up to `limit` characters. `Refused` 131008 if it is missing, 131009 if it is
+    wrong.
+    """
     value = content.get(name)
     if value is None:
         raise Refused(131008, f"{path}.{name} is required")
@@ -27,13 +29,13 @@ def text_of(content: Mapping[str, Any], name: str, path: str, limit: int, *, emp
 
 
 def optional_text(content: Mapping[str, Any], name: str, path: str, limit: int) -> None:
-    """A text that may be missing."""
+    """Check a text that may be missing."""
     if content.get(name) is not None:
         text_of(content, name, path, limit, empty=True)
 
 
 def object_of(content: Mapping[str, Any], name: str, path: str) -> dict[str, Any]:
-    """A required object."""
+    """Return a required object."""
     value = content.get(name)
     if value is None:
         raise Refused(131008, f"{path}.{name} is required")
@@ -43,7 +45,7 @@ def object_of(content: Mapping[str, Any], name: str, path: str) -> dict[str, Any
 
 
 def objects_of(content: Mapping[str, Any], name: str, path: str, limit: int) -> list[dict[str, Any]]:
-    """A required array of 1 to `limit` objects."""
+    """Return a required array of 1 to `limit` objects."""
     value = content.get(name)
     if value is None:
         raise Refused(131008, f"{path}.{name} is required")
@@ -55,7 +57,9 @@ def objects_of(content: Mapping[str, Any], name: str, path: str, limit: int) -> 
 
 
 def check_depth(content: Any) -> None:
-    """`Refused` (100) for JSON that can be parsed but not written again: everything stored can be shown."""
+    """Raise `Refused` (100) for JSON that can be parsed but not written again. So everything stored can be
+    shown.
+    """
     try:
         orjson.dumps(content)
     except orjson.JSONEncodeError:

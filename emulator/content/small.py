@@ -1,4 +1,4 @@
-"""Reactions, locations and contact cards."""
+"""The small messages: reactions, locations and contact cards."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ EMOJI_LIMIT_CHARACTERS = 32
 
 
 def check_reaction(content: dict[str, Any], _media: MediaKinds) -> None:
-    """`{"message_id", "emoji"}`; an empty emoji removes the reaction."""
+    """Check `{"message_id", "emoji"}`. An empty emoji removes the reaction."""
     text_of(content, "message_id", "reaction", 256)
     emoji = text_of(content, "emoji", "reaction", EMOJI_LIMIT_CHARACTERS, empty=True)
     if any(character.isascii() and character.isalpha() for character in emoji):
@@ -20,7 +20,7 @@ def check_reaction(content: dict[str, Any], _media: MediaKinds) -> None:
 
 
 def check_location(content: dict[str, Any], _media: MediaKinds) -> None:
-    """`{"latitude", "longitude", "name"?, "address"?}`, the numbers also as text."""
+    """Check `{"latitude", "longitude", "name"?, "address"?}`. The numbers may also be text."""
     for name, limit in (("latitude", 90), ("longitude", 180)):
         value = content.get(name)
         if value is None:
@@ -36,7 +36,7 @@ def check_location(content: dict[str, Any], _media: MediaKinds) -> None:
 
 
 def check_contacts(content: dict[str, Any], _media: MediaKinds) -> None:
-    """An array of cards, each with `name.formatted_name` and `phones`."""
+    """Check an array of cards, each with `name.formatted_name` and `phones`."""
     for card in objects_of(content, "contacts", "contacts", CONTACTS_LIMIT):
         name = object_of(card, "name", "contacts[]")
         text_of(name, "formatted_name", "contacts[].name", TEXT_LIMIT_CHARACTERS)

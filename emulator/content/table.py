@@ -13,7 +13,7 @@ from drumbeat.emulator.errors import Refused
 Check = Callable[[dict[str, Any], MediaKinds], None]
 
 MEDIA_TYPES = ("image", "video", "audio", "document", "sticker")
-# What a customer may send; each carries an object of its own name.
+# The types that a customer may send. Each has an object of its own name.
 INCOMING_TYPES = (
     "text", *MEDIA_TYPES, "interactive", "button", "reaction", "location", "contacts", "order", "system",
     "unsupported",
@@ -29,7 +29,7 @@ CHECKS: dict[str, Check] = {
 
 
 def check_content(kind: object, message: dict[str, Any], media: MediaKinds) -> Any:
-    """The content of a free-form message, once it keeps the rules of its type; else `Refused`."""
+    """Return the content of a free-form message if it keeps the rules of its type, else raise `Refused`."""
     check = CHECKS.get(kind) if isinstance(kind, str) else None
     if check is None:
         raise Refused(131051, f"type is template, {', '.join(CHECKS)}, not {kind!r}")

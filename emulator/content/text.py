@@ -1,4 +1,4 @@
-"""Plain text."""
+"""The plain text message."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ BODY_LIMIT_CHARACTERS = 4096
 
 
 def check_text(content: dict[str, Any], _media: MediaKinds) -> None:
-    """`{"body": str, "preview_url"?: bool}`."""
+    """Check `{"body": str, "preview_url"?: bool}`."""
     text_of(content, "body", "text", BODY_LIMIT_CHARACTERS)
     if not isinstance(content.get("preview_url", False), bool):
         raise Refused(131009, "text.preview_url is true or false")

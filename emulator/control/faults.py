@@ -1,4 +1,4 @@
-"""Faults and scenarios, set and cleared while the service runs."""
+"""The faults and scenarios, set and cleared while the service runs."""
 
 from collections.abc import Container, Iterable
 from dataclasses import replace
@@ -12,17 +12,17 @@ from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply, par
 
 
 class FaultControl:
-    """`/_emulator/faults` and `/_emulator/scenario`."""
+    """The endpoints `/_emulator/faults` and `/_emulator/scenario`."""
 
     def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     def list(self, _request: Request) -> Reply:
-        """The faults in force, with the number of times that each occurred."""
+        """Return the faults in force, with the number of times that each occurred."""
         return json_reply({"faults": [fault.record() for fault in self._service.faults]})
 
     def add(self, request: Request) -> Reply:
-        """`{"kind", "probability"?, "count"?, …}` or `{"faults": [...]}`: more faults."""
+        """Add faults: `{"kind", "probability"?, "count"?, …}` or `{"faults": [...]}`."""
         content = parse_object(request.body)
         given = content.get("faults", [content])
         if not isinstance(given, list):
@@ -42,7 +42,9 @@ class FaultControl:
         return json_reply({"success": True})
 
     def play(self, request: Request) -> Reply:
-        """A scenario as TOML in the body: the service is reset to its seed, and its faults begin."""
+        """Play a scenario, given as TOML in the body. The service is reset to its seed, and its
+        faults begin.
+        """
         try:
             scenario = read_scenario(request.body.decode())
             self._try_out(scenario.faults, {number.id for number in self._service.config.numbers})
@@ -57,7 +59,7 @@ class FaultControl:
         return json_reply({"success": True, "name": scenario.name, "seed": self._service.config.seed})
 
     def _try_out(self, wanted: Iterable[FaultConfig], numbers: Container[str]) -> None:
-        """`ConfigError` for an invalid fault, before anything changes."""
+        """Raise `ConfigError` for an invalid fault, before anything changes."""
         trial = Faults(0, self._service.clock, numbers)
         for config in wanted:
             trial.add(config)

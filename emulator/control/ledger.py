@@ -1,4 +1,4 @@
-"""Reads the ledger and the counters."""
+"""The endpoints that read the ledger and the counters."""
 
 from collections.abc import Iterator
 
@@ -16,13 +16,13 @@ STREAM_STEP = 250
 
 
 class LedgerControl:
-    """`GET /_emulator/ledger` and `/_emulator/ledger/summary`."""
+    """The endpoints `GET /_emulator/ledger` and `/_emulator/ledger/summary`."""
 
     def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     def messages(self, request: Request) -> Reply | StreamReply:
-        """Messages from index `after` on; `format=ndjson` streams all of them, one a line."""
+        """Return the messages from index `after` on. `format=ndjson` streams all of them, one a line."""
         ledger = self._service.ledger
         after = whole_number(request.query, "after", 0)
         if request.query.get("format") == "ndjson":
@@ -33,14 +33,16 @@ class LedgerControl:
         return json_reply({"messages": messages, "next": following if following < len(ledger) else None})
 
     def _lines(self, after: int, end: int) -> Iterator[bytes]:
-        """The messages that are in the ledger when the stream begins. A reset ends it early."""
+        """Yield the messages that are in the ledger when the stream begins. A reset ends it early."""
         ledger = self._service.ledger
         for begin in range(after, end, STREAM_STEP):
             rows = ledger.rows(begin, min(STREAM_STEP, end - begin))
             yield b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
 
     def summary(self, _request: Request) -> Reply:
-        """Counts per number; `largest_window` is the largest count in any sliding window of the number."""
+        """Return counts per number. `largest_window` is the largest count in any sliding window of the
+        number.
+        """
         service = self._service
         numbers = {
             number.id: {

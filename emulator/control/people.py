@@ -1,4 +1,6 @@
-"""Plays the customers: who writes in, is off the network, fails or reads; and the summary of events."""
+"""The endpoints that play the customers: they write in, are off the network, fail or read. Also the summary
+of events.
+"""
 
 import base64
 import binascii
@@ -29,13 +31,15 @@ _MIME_TYPES = {
 
 
 class PeopleControl:
-    """`/_emulator/incoming`, `/_emulator/recipients`, `/_emulator/reads`, `/_emulator/events/summary`."""
+    """The endpoints `/_emulator/incoming`, `/_emulator/recipients`, `/_emulator/reads` and
+    `/_emulator/events/summary`.
+    """
 
     def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     def incoming(self, request: Request) -> Reply:
-        """`{"phone_number_id"?, "from", "text"?, "name"?}`: a customer writes in, which opens the window.
+        """Let a customer write in, which opens the window: `{"phone_number_id"?, "from", "text"?, "name"?}`.
 
         Instead of `text`, the body may have `type` and the object of that type, as the event shows them. The
         file of a media type is `file` in base64, or a made-up one. It arrives as a media id.
@@ -70,7 +74,8 @@ class PeopleControl:
         return {"id": item.id, "mime_type": item.mime_type, "sha256": item.sha256, **given}
 
     def recipient(self, request: Request) -> Reply:
-        """`{"to", "on_network"?, "blocks"?, "fails_with"?, "reads"?, "wa_id"?}`: how one recipient behaves.
+        """Set the behaviour of a recipient: `{"to", "on_network"?, "blocks"?, "fails_with"?, "reads"?,
+        "wa_id"?}`.
 
         `fails_with` 0 means that nothing fails.
         """
@@ -94,7 +99,7 @@ class PeopleControl:
         return json_reply({"success": True})
 
     def read_late(self, request: Request) -> Reply:
-        """`{"id"}`: the recipient of that message reads it now."""
+        """Let the recipient of the message `{"id"}` read it now."""
         wamid = field(parse_object(request.body), "id", str)
         index = self._service.ledger.index_of(wamid)
         if index is None:
@@ -103,7 +108,9 @@ class PeopleControl:
         return json_reply({"success": True})
 
     def events(self, _request: Request) -> Reply:
-        """How many updates are pending, delivered and failed, over all and for each subscriber."""
+        """Return the counts of updates that are pending, delivered and failed, over all and for each
+        subscriber.
+        """
         return json_reply(self._service.events.summary())
 
     def _number(self, number_id: object) -> Number:

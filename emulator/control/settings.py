@@ -1,4 +1,4 @@
-"""Changing the service while it runs: accounts, numbers, tokens, templates, the callback, the clock."""
+"""The changes of the service while it runs: accounts, numbers, tokens, templates, the callback, the clock."""
 
 import time
 from dataclasses import replace
@@ -32,7 +32,7 @@ class SettingsControl:
         self._service = service
 
     def health(self, _request: Request) -> Reply:
-        """Whether it is alive, and the settings that a client needs."""
+        """Show that the service is alive, and the settings that a client needs."""
         service, config = self._service, self._service.config
         return json_reply({
             "status": "ok",
@@ -62,7 +62,7 @@ class SettingsControl:
         return json_reply({"success": True})
 
     def set_account(self, request: Request) -> Reply:
-        """`{"id", "verified"?, "locked"?, "event"?}`: an unknown id opens an account."""
+        """Change an account: `{"id", "verified"?, "locked"?, "event"?}`. An unknown id opens an account."""
         content = parse_object(request.body)
         check_members(content, "id", "verified", "locked", "event")
         account_id, event = field(content, "id", str), optional(content, "event", str)
@@ -82,14 +82,16 @@ class SettingsControl:
         return json_reply({"success": True})
 
     def _let_tiers_follow(self, account: Account) -> None:
-        """Verification of the business lifts the limit of 250; without it no number has more."""
+        """Adapt the messaging limits of an account's numbers. Verification of the business lifts the limit of
+        250; without it no number has more.
+        """
         word, event = ("TIER_1K", "UPGRADE") if account.verified else (LOWEST, "DOWNGRADE")
         for number in self._service.numbers.values():
             if number.account_id == account.id and (number.tiers.word == LOWEST) == account.verified:
                 self._service.standing.set_tier(number, word, event)
 
     def set_app(self, request: Request) -> Reply:
-        """`{"id", "secret"}`: a further app."""
+        """Add an app: `{"id", "secret"}`."""
         content = parse_object(request.body)
         check_members(content, "id", "secret")
         app_id = field(content, "id", str)
@@ -100,8 +102,9 @@ class SettingsControl:
         return json_reply({"success": True})
 
     def set_number(self, request: Request) -> Reply:
-        """`{"id", "rate_per_s"?, "account"?, "test_recipients"?, "quality_rating"?, "messaging_limit_tier"?,
-        "status"?, "verified_name"?}`: an unknown id registers a number, a known one keeps what is not named.
+        """Change a number: `{"id", "rate_per_s"?, "account"?, "test_recipients"?, "quality_rating"?,
+        "messaging_limit_tier"?, "status"?, "verified_name"?}`. An unknown id registers a number. A known one
+        keeps what is not named.
         """
         content = parse_object(request.body)
         check_members(content, *_NUMBER_MEMBERS)
@@ -141,8 +144,8 @@ class SettingsControl:
         return number
 
     def set_token(self, request: Request) -> Reply:
-        """`{"value", "expires_in_s"?, "permissions"?, "accounts"?, "app"?}` puts a token in force;
-        `{"value", "revoked": true}` makes it invalid.
+        """Put a token in force: `{"value", "expires_in_s"?, "permissions"?, "accounts"?, "app"?}`. `{"value",
+        "revoked": true}` makes it invalid.
         """
         content = parse_object(request.body)
         check_members(content, "value", "expires_in_s", "permissions", "accounts", "app", "revoked")
@@ -164,7 +167,7 @@ class SettingsControl:
         return json_reply({"success": True})
 
     def set_template_status(self, request: Request) -> Reply:
-        """`{"status", "language"?, "reason"?}` decides a review, pauses or disables a template."""
+        """Decide a review, pause or disable a template: `{"status", "language"?, "reason"?}`."""
         content = parse_object(request.body)
         check_members(content, "status", "language", "reason")
         status = field(content, "status", str)
@@ -178,7 +181,7 @@ class SettingsControl:
         })  # fmt: skip
 
     def set_callback(self, request: Request) -> Reply:
-        """`{"url"}`: the first app's subscriber from now on; null for none."""
+        """Set the first app's subscriber from now on: `{"url"}`, or null for none."""
         content = parse_object(request.body)
         check_members(content, "url")
         url = optional(content, "url", str)
@@ -188,14 +191,16 @@ class SettingsControl:
         return json_reply({"success": True})
 
     def set_statuses(self, request: Request) -> Reply:
-        """`{"on": bool}`: whether messages accepted from now on get statuses."""
+        """Turn statuses on or off for messages that are accepted from now on: `{"on": bool}`."""
         content = parse_object(request.body)
         check_members(content, "on")
         self._service.subscriptions.turn_statuses(on=field(content, "on", bool))
         return json_reply({"success": True})
 
     def advance_clock(self, request: Request) -> Reply:
-        """`{"seconds"}`: advance the clock. What is due by then has happened when the reply comes."""
+        """Advance the clock: `{"seconds"}`. Everything that is due by then has happened when the
+        reply comes.
+        """
         content = parse_object(request.body)
         check_members(content, "seconds")
         seconds = content.get("seconds")
@@ -209,7 +214,7 @@ class SettingsControl:
 
 
 def _try(action: Any, *arguments: Any) -> Any:
-    """The result of the action; an invalid value is error 100."""
+    """Return the result of the action. An invalid value is error 100."""
     try:
         return action(*arguments)
     except (TypeError, ValueError, OverflowError) as error:
@@ -217,7 +222,7 @@ def _try(action: Any, *arguments: Any) -> Any:
 
 
 def _standing(content: dict[str, Any]) -> tuple[str | None, str | None]:
-    """The messaging limit and the quality that a command names."""
+    """Return the messaging limit and the quality that a command names."""
     tier, rating = (optional(content, name, str) for name in ("messaging_limit_tier", "quality_rating"))
     if tier is not None:
         _try(limit_of, tier)
@@ -241,7 +246,7 @@ def _is_number(text: str) -> bool:
 
 
 def _permissions(value: Any) -> frozenset[str]:
-    """The permissions without the product's word: messaging, management."""
+    """Return the permissions without the product's word: messaging, management."""
     if value is None:
         return frozenset({MESSAGING, MANAGEMENT})
     known = {"messaging": MESSAGING, "management": MANAGEMENT}

@@ -1,4 +1,4 @@
-"""Snapshots, the OpenAPI document, and the web page."""
+"""The snapshots, the OpenAPI document, and the web page."""
 
 import os
 from importlib.resources import files
@@ -19,17 +19,19 @@ _PAGE_TYPES = {"index.html": "text/html; charset=UTF-8", "page.js": "text/javasc
 
 
 class StateControl:
-    """`/_emulator/snapshot`, `/_emulator/restore`, `/_emulator/overview`, `/openapi.json` and `/`."""
+    """The endpoints `/_emulator/snapshot`, `/_emulator/restore`, `/_emulator/overview`, `/openapi.json` and
+    `/`.
+    """
 
     def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     def show(self, _request: Request) -> Reply:
-        """The whole state."""
+        """Return the whole state."""
         return json_reply(dump(self._service))
 
     def save(self, request: Request) -> Reply:
-        """`{"path"}`: write the whole state to a file of this machine."""
+        """Write the whole state to a file of this machine: `{"path"}`."""
         try:
             with open(_path(parse_object(request.body)), "wb", opener=_private) as file:
                 file.write(orjson.dumps(dump(self._service)))
@@ -38,7 +40,7 @@ class StateControl:
         return json_reply({"success": True})
 
     def restore(self, request: Request) -> Reply:
-        """A state, or `{"path"}` of the file it was written to."""
+        """Restore a state, or the state in a file: `{"path"}`."""
         content = parse_object(request.body)
         if "path" in content:
             try:
@@ -49,15 +51,15 @@ class StateControl:
         return json_reply({"success": True})
 
     def overview(self, _request: Request) -> Reply:
-        """What the page shows."""
+        """Return the values that the page shows."""
         return json_reply(overview(self._service))
 
     def document(self, _request: Request) -> Reply:
-        """OpenAPI 3.1."""
+        """Return the document, in OpenAPI 3.1."""
         return json_reply(build_document(self._service.config, self._service.base_url))
 
     def page(self, request: Request) -> Reply:
-        """The page and what it loads."""
+        """Return the page, or a file that it loads."""
         name = request.variables.get("name", "index.html")
         if name not in _PAGE_TYPES:
             raise Refused(100, f"unknown path components: /page/{name}", 404)

@@ -9,12 +9,12 @@ from drumbeat.emulator.document.schemas import schemas
 
 
 def operations(config: EmulatorConfig) -> dict[tuple[str, str], Operation]:
-    """Every operation, by method and path."""
+    """Return every operation, by method and path."""
     return {**interface(f"/{config.version}", config.product), **control()}
 
 
 def build_document(config: EmulatorConfig, base_url: str) -> dict[str, Any]:
-    """OpenAPI 3.1 for this configuration."""
+    """Return the document for this configuration, in OpenAPI 3.1."""
     paths: dict[str, dict[str, Any]] = {}
     for (method, path), operation in operations(config).items():
         described = document_operation(

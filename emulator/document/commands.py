@@ -1,4 +1,4 @@
-"""What the commands of the control plane take. A test checks each against the running emulator."""
+"""The shapes of the bodies that the control plane takes. A test checks each against the running emulator."""
 
 from drumbeat.emulator.content.table import INCOMING_TYPES
 from drumbeat.emulator.document.schemas import FLAG, NUMBER, TEXT, WHOLE, Schema, array, record
@@ -43,7 +43,7 @@ INCOMING = record(
 
 
 def faults_body() -> Schema:
-    """One fault, or several; each kind with the options that it takes."""
+    """Return the shape of one fault, or several, each kind with its options."""
     always = {"probability": NUMBER, "count": WHOLE, **{name: {} for name in COMMON_OPTIONS}}
     kinds = [
         record({"kind": {"const": name}}, {**always, **{option: {} for option in kind.options}})

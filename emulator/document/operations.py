@@ -1,4 +1,6 @@
-"""What each route takes and gives. A test keeps this table equal to the table of routes."""
+"""The operations: the request and the reply of each route. A test keeps this table equal to the table of
+routes.
+"""
 
 from typing import Any, NamedTuple
 
@@ -35,7 +37,7 @@ PAGE_QUERY: dict[str, Schema] = {
 
 
 class Operation(NamedTuple):
-    """`media_type` is the reply's; a control route needs no token."""
+    """An operation. `media_type` is the reply's. A control route needs no token."""
 
     summary: str
     reply: Schema
@@ -47,7 +49,7 @@ class Operation(NamedTuple):
 
 
 def interface(base: str, product: str) -> dict[tuple[str, str], Operation]:
-    """The operations of the interface, by method and path."""
+    """Return the operations of the interface, by method and path."""
     filters = dict.fromkeys(("name", "status", "category", "language"), TEXT)
     profile = f"{base}/{{id}}/{product}_business_profile"
     subscription = record(
@@ -86,16 +88,20 @@ def interface(base: str, product: str) -> dict[tuple[str, str], Operation]:
         ("GET", f"{base}/{{id}}/subscriptions"): Operation("Show an app's subscription", data),
         ("POST", f"{base}/{{id}}/subscriptions"): Operation("Subscribe a callback", SUCCESS, subscription),
         ("DELETE", f"{base}/{{id}}/subscriptions"): Operation("Unsubscribe", SUCCESS),
-        ("GET", f"{base}/{{id}}/subscribed_apps"): Operation("Show the apps that get its events", data),
+        ("GET", f"{base}/{{id}}/subscribed_apps"): Operation(
+            "Show the apps that get the events of an account", data
+        ),
         ("POST", f"{base}/{{id}}/subscribed_apps"): Operation(
-            "Add the token's app to them",
+            "Add the token's app to these apps",
             SUCCESS,
             record({}, {"override_callback_uri": TEXT, "verify_token": TEXT}),
             is_body_optional=True,
         ),
-        ("DELETE", f"{base}/{{id}}/subscribed_apps"): Operation("Remove it from them", SUCCESS),
+        ("DELETE", f"{base}/{{id}}/subscribed_apps"): Operation(
+            "Remove the token's app from these apps", SUCCESS
+        ),
         ("GET", f"{base}/{{id}}"): Operation(
-            "An account with analytics, a number, a template, or a file",
+            "Show an account with analytics, a number, a template, or a file",
             OBJECT,
             query={"fields": TEXT, "phone_number_id": TEXT},
         ),
@@ -105,11 +111,11 @@ def interface(base: str, product: str) -> dict[tuple[str, str], Operation]:
 
 
 def control() -> dict[tuple[str, str], Operation]:
-    """The operations of the control plane."""
+    """Return the operations of the control plane."""
     faults = record({"faults": array(OBJECT)})
     health = record({"status": {"const": "ok"}, "identity": {"const": IDENTITY}, "cpu_s": NUMBER})
     paths: dict[tuple[str, str], Operation] = {
-        ("GET", "health"): Operation("Whether it is alive, what it is, and its settings", health),
+        ("GET", "health"): Operation("Show that it is alive, its identity, and its settings", health),
         ("POST", "reset"): Operation(
             "Reset the state", SUCCESS, record({}, {"seed": WHOLE}), is_body_optional=True
         ),
@@ -121,15 +127,15 @@ def control() -> dict[tuple[str, str], Operation]:
         ("POST", "callback"): Operation("Set the callback", SUCCESS, record({}, {"url": TEXT})),
         ("POST", "statuses"): Operation("Turn statuses on or off", SUCCESS, record({"on": FLAG})),
         ("POST", "clock"): Operation("Advance the clock", SUCCESS, record({"seconds": NUMBER})),
-        ("GET", "faults"): Operation("The faults in force", faults),
+        ("GET", "faults"): Operation("List the faults in force", faults),
         ("POST", "faults"): Operation("Add faults", faults, faults_body()),
         ("DELETE", "faults"): Operation("Clear the faults", SUCCESS),
         ("POST", "scenario"): Operation("Play a scenario", SUCCESS, TEXT, request_type="application/toml"),
-        ("GET", "snapshot"): Operation("The whole state", OBJECT),
+        ("GET", "snapshot"): Operation("Show the whole state", OBJECT),
         ("POST", "snapshot"): Operation("Write the state to a file", SUCCESS, record({"path": TEXT})),
         ("POST", "restore"): Operation("Restore a state", SUCCESS, OBJECT),
         ("GET", "ledger"): Operation(
-            "Accepted messages",
+            "List the accepted messages",
             record({"messages": array(OBJECT), "next": {"type": ["integer", "null"]}}),
             query={
                 "after": {"type": "integer", "minimum": 0},
@@ -137,18 +143,20 @@ def control() -> dict[tuple[str, str], Operation]:
                 "format": {"const": "json"},
             },
         ),
-        ("GET", "ledger/summary"): Operation("Counts", record({"accepted": WHOLE, "numbers": OBJECT})),
-        ("GET", "overview"): Operation("What the page shows", OBJECT),
-        ("POST", "incoming"): Operation("A customer writes in", SUCCESS, INCOMING),
-        ("POST", "recipients"): Operation("Set how a recipient behaves", SUCCESS, RECIPIENT),
-        ("POST", "reads"): Operation("A recipient reads now", SUCCESS, record({"id": TEXT})),
-        ("GET", "events/summary"): Operation("Counts of events by result", record({"pending": WHOLE})),
+        ("GET", "ledger/summary"): Operation(
+            "Show the counts of accepted messages", record({"accepted": WHOLE, "numbers": OBJECT})
+        ),
+        ("GET", "overview"): Operation("Show the values of the web page", OBJECT),
+        ("POST", "incoming"): Operation("Let a customer write in", SUCCESS, INCOMING),
+        ("POST", "recipients"): Operation("Set the behaviour of a recipient", SUCCESS, RECIPIENT),
+        ("POST", "reads"): Operation("Let a recipient read a message now", SUCCESS, record({"id": TEXT})),
+        ("GET", "events/summary"): Operation("Count the events by result", record({"pending": WHOLE})),
     }
     return {(method, f"/_emulator/{path}"): operation for (method, path), operation in paths.items()}
 
 
 def document_operation(operation: Operation, variables: list[str], *, secured: bool) -> dict[str, Any]:
-    """One operation as OpenAPI writes it."""
+    """Return one operation as OpenAPI writes it."""
     parameters: list[dict[str, Any]] = [
         {
             "name": name,

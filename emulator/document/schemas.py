@@ -22,29 +22,29 @@ SUCCESS: Schema = {
 
 
 def record(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
-    """An object with required and optional members; more may come."""
+    """Return the shape of an object with required and optional members. It may have more."""
     return {"type": "object", "properties": {**required, **(optional or {})}, "required": list(required)}
 
 
 def array(items: Schema) -> Schema:
-    """An array of one kind of element."""
+    """Return the shape of an array of one kind of element."""
     return {"type": "array", "items": items}
 
 
 def reference(name: str) -> Schema:
-    """A shape by name."""
+    """Return a reference to a shape by its name."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 def page_of(name: str) -> Schema:
-    """A page of a list."""
+    """Return the shape of a page of a list."""
     cursors = record({"before": TEXT, "after": TEXT})
     paging = record({"cursors": cursors}, {"next": TEXT, "previous": TEXT})
     return record({"data": array(reference(name))}, {"paging": paging})
 
 
 def schemas(product: str) -> dict[str, Schema]:
-    """Every named shape; `product` is the word that stands in `messaging_product`."""
+    """Return every named shape. `product` is the word that stands in `messaging_product`."""
     word: Schema = {"const": product}
     return {
         "Error": record({"error": record(

@@ -1,4 +1,4 @@
-"""Delivers events to their subscribers: signed, in batches, at least once, without delaying a send."""
+"""The delivery of events to their subscribers: signed, in batches, at least once, without delaying a send."""
 
 import asyncio
 from typing import Protocol
@@ -14,14 +14,14 @@ from drumbeat.emulator.events.subscriber import CONCURRENCY, Batch, Subscriber
 
 log = structlog.get_logger("emulator")
 
-# How often due events are looked for. Meanwhile a batch gathers.
+# The interval between two looks for due events. Meanwhile a batch gathers.
 PUMP_INTERVAL_S = 0.02
 # A subscriber that has not answered by then has refused.
 POST_TIMEOUT_S = 10.0
 
 
 class EventSource(Protocol):
-    """Where the events come from. The attributes are read anew each time, because a reset replaces them."""
+    """The source of the events. The attributes are read anew each time, because a reset replaces them."""
 
     clock: Clock
     events: Events
@@ -33,7 +33,7 @@ class EventSource(Protocol):
 
 
 class Deliverer:
-    """Posts the events of a source."""
+    """A task that posts the events of a source."""
 
     def __init__(self, source: EventSource) -> None:
         self._source = source

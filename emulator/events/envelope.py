@@ -1,4 +1,4 @@
-"""How events are packed: one POST carries up to 1,000 updates, grouped by account, number and field."""
+"""The packing of events: one POST carries up to 1,000 updates, grouped by account, number and field."""
 
 import codecs
 import hashlib
@@ -32,7 +32,7 @@ class Update(NamedTuple):
 
 
 def envelope(updates: Iterable[Update], product: str, displays: dict[str, str]) -> bytes:
-    """The body of one POST; `displays` gives the display phone number of each number id."""
+    """Return the body of one POST. `displays` gives the display phone number of each number id."""
     entries: dict[str, list[dict[str, Any]]] = {}
     lists: dict[tuple[str | None, str], dict[str, Any]] = {}
     for update in updates:
@@ -53,7 +53,8 @@ def envelope(updates: Iterable[Update], product: str, displays: dict[str, str]) 
 
 
 def _escaped(body: bytes) -> bytes:
-    """The same JSON in ASCII: other characters stand only in its strings, and there an escape means the same.
+    """Return the same JSON in ASCII. Other characters stand only in its strings, and there an escape means
+    the same.
 
     Most bodies are ASCII already and cost one look.
     """
@@ -63,7 +64,7 @@ def _escaped(body: bytes) -> bytes:
 
 
 def _escape(error: UnicodeError) -> tuple[str, int]:
-    """The escapes of a run of characters that are not ASCII."""
+    """Return the escapes of a run of characters that are not ASCII."""
     assert isinstance(error, UnicodeEncodeError)
     return encode_basestring_ascii(error.object[error.start : error.end])[1:-1], error.end
 
@@ -87,5 +88,5 @@ def _messages_value(update: Update, product: str, displays: dict[str, str]) -> d
 
 
 def signature(body: bytes, app_secret: str) -> str:
-    """The value of `X-Hub-Signature-256` for exactly these bytes."""
+    """Return the value of `X-Hub-Signature-256` for exactly these bytes."""
     return "sha256=" + hmac.new(app_secret.encode(), body, hashlib.sha256).hexdigest()

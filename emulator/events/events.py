@@ -20,7 +20,7 @@ HALF_HOUR_S = 1800
 
 
 class Events:
-    """Moves what is due from the schedule to the subscribers."""
+    """The part that moves due statuses from the schedule to the subscribers."""
 
     def __init__(
         self,
@@ -70,7 +70,9 @@ class Events:
         return self._ledger.kind(index).number_id
 
     def _check_template(self, status: Status) -> Status | None:
-        """A message whose template was paused before it went out fails. No further status follows."""
+        """Return the status to send. If its template was paused before the message went out, that is a failed
+        one instead of `sent`, and None for every later one.
+        """
         if status.status == SENT:
             if self._is_paused(self._ledger.kind(status.message)):
                 self._stopped.add(status.message)
@@ -89,7 +91,7 @@ class Events:
         return found is not None and found.status in ("PAUSED", "DISABLED")
 
     def delivered_between(self, number_id: str, begin_s: int, end_s: int) -> int:
-        """How many delivered statuses a number had, by half hours."""
+        """Return the count of delivered statuses of a number in these half hours."""
         return sum(
             count
             for (number, half_hour), count in self._delivered.items()
@@ -97,17 +99,17 @@ class Events:
         )
 
     def dump(self) -> dict[str, Any]:
-        """Counts and stopped messages, for a snapshot."""
+        """Return counts and stopped messages, for a snapshot."""
         delivered = [[*key, count] for key, count in self._delivered.items()]
         return {"stopped": sorted(self._stopped), "delivered": delivered}
 
     def load(self, state: dict[str, Any]) -> None:
-        """The reverse of `dump`."""
+        """Restore a dumped state."""
         self._stopped = set(state["stopped"])
         self._delivered = Counter({(number, half_hour): n for number, half_hour, n in state["delivered"]})
 
     def summary(self) -> dict[str, Any]:
-        """Counts over all subscribers, and each of them."""
+        """Return the counts over all subscribers, and each of them."""
         records = [subscriber.record() for subscriber in self.subscribers]
         totals = {
             name: sum(record[name] for record in records)

@@ -1,4 +1,4 @@
-"""Packs the updates of a subscriber into the body of a POST. Statuses get their details only now."""
+"""The packing of a subscriber's updates into the body of a POST. Statuses get their details only now."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -23,7 +23,7 @@ DETAILS = {
 
 
 class Packer:
-    """Makes the batches. The details of a status come from the ledger."""
+    """A maker of batches. The details of a status come from the ledger."""
 
     def __init__(
         self,
@@ -43,7 +43,9 @@ class Packer:
         self._batches = 0
 
     def next_batch(self, subscriber: Subscriber) -> Batch | None:
-        """What to POST next to a subscriber: a retry that is due, else updates from its outbox."""
+        """Return the batch to POST next to a subscriber: a retry that is due, else updates from its
+        outbox.
+        """
         now_ns = self._clock.now_ns()
         retry = subscriber.due_retry(now_ns)
         if retry is not None or not subscriber.may_pack:
@@ -80,7 +82,7 @@ class Packer:
 
 @cache
 def _pricing(category: str) -> dict[str, Any]:
-    """Shared by every status of the category, so it is never changed."""
+    """Return the price of a category. All statuses of the category share it, so it is never changed."""
     return {"billable": category != "service", "pricing_model": "PMP", "category": category}
 
 

@@ -1,4 +1,4 @@
-"""One subscriber: its outbox, its open POSTs, and when a refused batch is tried again."""
+"""The subscriber: its outbox, its open POSTs, and the times at which a refused batch is tried again."""
 
 import heapq
 from collections import deque
@@ -25,7 +25,7 @@ ALL_FIELDS = frozenset({
 
 
 class Batch(NamedTuple):
-    """Packed once, so that every delivery sends the same bytes. Sorted by due time."""
+    """A batch of updates, packed once, so that every delivery sends the same bytes. Sorted by due time."""
 
     due_ns: int
     order: int
@@ -37,7 +37,7 @@ class Batch(NamedTuple):
 
 @dataclass(slots=True)
 class DeliveryCounts:
-    """Updates and POSTs by their result."""
+    """The counts of updates and POSTs by their result."""
 
     delivered: int = 0
     given_up: int = 0
@@ -67,7 +67,7 @@ class Subscriber:
     counts: DeliveryCounts = field(default_factory=DeliveryCounts)
 
     def wants(self, account_id: str, field: str) -> bool:
-        """Whether an event of this account and field is for this subscriber."""
+        """Return whether an event of this account and field is for this subscriber."""
         return account_id in self.accounts and field in self.fields
 
     def queue(self, update: Status | Update) -> None:
@@ -78,11 +78,11 @@ class Subscriber:
         self.outbox.append(update)
 
     def take(self, limit: int) -> list[Status | Update]:
-        """The next updates, for one POST."""
+        """Return the next updates, for one POST."""
         return [self.outbox.popleft() for _ in range(min(limit, len(self.outbox)))]
 
     def due_retry(self, now_ns: int) -> Batch | None:
-        """A batch whose wait is over."""
+        """Return a batch whose wait is over."""
         if self.retries and self.retries[0].due_ns <= now_ns:
             batch = heapq.heappop(self.retries)
             self.retry_bytes -= len(batch.body)
@@ -91,7 +91,7 @@ class Subscriber:
 
     @property
     def may_pack(self) -> bool:
-        """Whether there are updates to pack, and memory for their body if the POST is refused."""
+        """Return whether there are updates to pack, and memory for their body if the POST is refused."""
         return bool(self.outbox) and self.retry_bytes < RETRIES_LIMIT_BYTES
 
     def settle(self, batch: Batch, *, delivered: bool, now_ns: int) -> None:
@@ -109,12 +109,14 @@ class Subscriber:
         heapq.heappush(self.retries, batch._replace(due_ns=due_ns, deliveries=batch.deliveries + 1))
 
     def _wait_s(self, deliveries: int) -> float:
-        """No wait after the first delivery, then `retry_wait_s`, doubled each time."""
+        """Return the wait before the next delivery: none after the first one, then `retry_wait_s`, doubled
+        each time.
+        """
         doubled_s = self.retry_wait_s * 2 ** min(deliveries - 2, 30)
         return 0.0 if deliveries == 1 else min(doubled_s, RETRY_WAIT_LIMIT_S)
 
     def record(self) -> dict[str, Any]:
-        """What the control plane shows."""
+        """Return the subscriber as the control plane shows it."""
         waiting = sum(batch.updates for batch in self.retries)
         return {
             "url": self.url,

@@ -1,4 +1,4 @@
-"""Apps and their subscriptions: which callback gets the events of which account."""
+"""The apps and their subscriptions: the callback that gets the events of an account."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ APP_LIMIT = 1_000
 
 @dataclass(slots=True)
 class App:
-    """A developer's app: its secret signs the events of its subscriber.
+    """An app of a developer: its secret signs the events of its subscriber.
 
     `overrides`: account → the callback that gets that account's events instead.
     """
@@ -34,7 +34,7 @@ class App:
         self.subscriber.verify_token = verify_token
 
     def override(self, account_id: str, url: str, retry_wait_s: float, verify_token: str) -> None:
-        """Another callback for the events of one account."""
+        """Set another callback for the events of one account."""
         self.overrides[account_id] = Subscriber(
             url, self.secret, retry_wait_s=retry_wait_s, verify_token=verify_token
         )
@@ -52,7 +52,7 @@ class App:
 
 
 class Subscriptions:
-    """The apps. `callback` is the URL of the first one, `statuses_on` whether messages get statuses."""
+    """The apps. `callback` is the URL of the first one. `statuses_on`: messages get statuses."""
 
     def __init__(
         self,
@@ -80,12 +80,12 @@ class Subscriptions:
         self.refresh()
 
     def turn_statuses(self, *, on: bool) -> None:
-        """Whether messages accepted from now on get statuses."""
+        """Turn statuses on or off for messages that are accepted from now on."""
         self.statuses_on = on
         self.refresh()
 
     def refresh(self) -> None:
-        """To be called after a change of apps, subscriptions or accounts."""
+        """Update the subscribers after a change of apps, subscriptions or accounts."""
         accounts = list(self._accounts.values())
         self._events.subscribers = [
             callback for app in self.apps.values() for callback in app.share_accounts(accounts)

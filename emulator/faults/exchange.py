@@ -1,4 +1,4 @@
-"""Faults of a request to send: what they do to the exchange between a client and the service.
+"""The faults of a request to send: each changes the exchange between a client and the service.
 
 A fault has a stage. READ applies when the head of a request has arrived, before its body is read; ACCEPT
 before the message is accepted; REPLY when it is in the ledger; ANSWER to every reply.
@@ -20,7 +20,7 @@ from drumbeat.http_server.replies import Ending
 
 
 class ExchangeStage(Enum):
-    """When a fault applies."""
+    """The stage at which a fault applies."""
 
     READ = "read"
     ACCEPT = "accept"
@@ -30,11 +30,11 @@ class ExchangeStage(Enum):
 
 @dataclass(slots=True)
 class Exchange:
-    """One request and its reply. A fault changes what the client gets: the bytes, the time, and the end.
+    """One request and its reply. A fault changes the bytes, the time and the end that the client gets.
 
-    `reply` set before acceptance means the message is not accepted, as does `refused`, the error to answer
-    with. `chunk_bytes` has the reply go out in pieces with `pause_s` between them. `fails_with`: the code of
-    the `failed` status that an accepted message gets.
+    If `reply` is set before acceptance, the message is not accepted. Nor is it with `refused`, the error to
+    answer with. `chunk_bytes`: the reply goes out in pieces of this size with `pause_s` between them.
+    `fails_with`: the code of the `failed` status that an accepted message gets.
     """
 
     number_id: str
@@ -49,11 +49,11 @@ class Exchange:
 
 
 class ExchangeEffect(Protocol):
-    """What a fault does to an exchange; `chance` is the fault's own stream."""
+    """The effect of a fault on an exchange. `chance` is the fault's own stream."""
 
     @property
     def stage(self) -> ExchangeStage:
-        """When it applies."""
+        """Return the stage at which it applies."""
         ...
 
     def apply(self, exchange: Exchange, chance: random.Random, /) -> None:
@@ -63,70 +63,72 @@ class ExchangeEffect(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LostReply:
-    """The message is accepted, but the connection ends without a reply."""
+    """The fault "lost reply": the message is accepted, but the connection ends without a reply."""
 
     stage: ExchangeStage = ExchangeStage.REPLY
 
     def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
-        """No reply."""
+        """End the connection without a reply."""
         exchange.reply, exchange.ending = b"", Ending.CLOSE
 
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """The connection is reset."""
+    """The fault "reset": the connection is reset."""
 
     stage: ExchangeStage
 
     def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
-        """No reply, and RST."""
+        """End the connection with RST, without a reply."""
         exchange.reply, exchange.ending = b"", Ending.RESET
 
 
 @dataclass(frozen=True, slots=True)
 class ServerError:
-    """A reply without an error code, as from a proxy: empty or a page. At REPLY the message is accepted."""
+    """The fault of a proxy: a reply without an error code, empty or a page. At REPLY the message is
+    accepted.
+    """
 
     status: int
     stage: ExchangeStage
     with_body: bool
 
     def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
-        """Another reply."""
+        """Replace the reply."""
         page = b"<html><body><h1>The server is busy</h1></body></html>" if self.with_body else b""
         exchange.reply = render(Reply(self.status, page, "text/html" if page else JSON_TYPE))
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """The reply is delayed: by a fixed time, or by a lognormal one around a median."""
+    """The delay of the reply: by a fixed time, or by a lognormal one around a median."""
 
     median_s: float
     sigma: float
     stage: ExchangeStage = ExchangeStage.ANSWER
 
     def apply(self, exchange: Exchange, chance: random.Random, /) -> None:
-        """A later reply."""
+        """Delay the reply."""
         spread = math.exp(chance.gauss(0.0, self.sigma)) if self.sigma else 1.0
         exchange.delay_s += self.median_s * spread
 
 
 @dataclass(frozen=True, slots=True)
 class SlowBytes:
-    """The reply leaves slowly: `chunk_bytes`, a pause, the next chunk."""
+    """The reply in slow pieces: `chunk_bytes`, a pause, the next chunk."""
 
     chunk_bytes: int
     pause_s: float
     stage: ExchangeStage = ExchangeStage.ANSWER
 
     def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
-        """A reply in pieces."""
+        """Send the reply in pieces."""
         exchange.chunk_bytes, exchange.pause_s = self.chunk_bytes, self.pause_s
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The service refuses with an error code: throttling, or any other."""
+    """The refusal by the service with an error code: throttling, or any other."""
 
     code: int
     status: int
@@ -134,20 +136,20 @@ class Refusal:
     stage: ExchangeStage = ExchangeStage.ACCEPT
 
     def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
-        """The error instead of acceptance."""
+        """Answer with the error in place of acceptance."""
         exchange.refused = Refused(self.code, "a fault that was configured", self.status)
         exchange.refused.headers = self.headers
 
 
 @dataclass(frozen=True, slots=True)
 class MessageStatus:
-    """The reply has another `message_status`, such as held; with an empty word it has none."""
+    """The reply with another `message_status`, such as held. With an empty word it has none."""
 
     word: str
     stage: ExchangeStage = ExchangeStage.REPLY
 
     def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
-        """Another `message_status`."""
+        """Set another `message_status`."""
         _, _, body = (exchange.reply or b"").partition(b"\r\n\r\n")
         if b'"message_status"' not in body:
             return
@@ -160,77 +162,87 @@ class MessageStatus:
 
 @dataclass(frozen=True, slots=True)
 class QualityLoss:
-    """The quality rating of the number changes, and is announced. The message is not affected."""
+    """The loss of quality: the rating of the number changes, and is announced. The message is not
+    affected.
+    """
 
     rating: str
     stage: ExchangeStage = ExchangeStage.ACCEPT
 
     def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
-        """Another rating."""
+        """Set another rating."""
         exchange.quality = self.rating
 
 
 @dataclass(frozen=True, slots=True)
 class FailedStatus:
-    """The message is accepted, and a `failed` status with an error code follows."""
+    """The failure after acceptance: the message is accepted, and a `failed` status with an error code
+    follows.
+    """
 
     code: int
     stage: ExchangeStage = ExchangeStage.ACCEPT
 
     def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
-        """Another status after `sent`."""
+        """Set another status after `sent`."""
         exchange.fails_with = self.code
 
 
 def server_error(options: Options) -> ServerError:
-    """`status` (503), `body` (no), `accepted` (no)."""
+    """Return the fault. Options with defaults: `status` (503), `body` (no), `accepted` (no)."""
     status = whole_of(options, "status", 503, 300, 599)
     stage = ExchangeStage.REPLY if flag_of(options, "accepted") else ExchangeStage.ACCEPT
     return ServerError(status, stage, flag_of(options, "body"))
 
 
 def latency(options: Options) -> Latency:
-    """`median_ms` (100), `sigma` (0: fixed)."""
+    """Return the fault. Options with defaults: `median_ms` (100), `sigma` (0: fixed)."""
     median_ms = number_of(options, "median_ms", 100, 0, 86_400_000)
     # Far beyond any service: at 5, one reply in a thousand takes five million times the median.
     return Latency(median_ms / 1000, number_of(options, "sigma", 0, 0, 5))
 
 
 def slow_bytes(options: Options) -> SlowBytes:
-    """`chunk_bytes` (16), `pause_ms` (50)."""
+    """Return the fault. Options with defaults: `chunk_bytes` (16), `pause_ms` (50)."""
     pause_ms = number_of(options, "pause_ms", 50, 0, 3_600_000)
     return SlowBytes(whole_of(options, "chunk_bytes", 16, 1, 1_000_000), pause_ms / 1000)
 
 
 def refusal(options: Options) -> Refusal:
-    """`code` (131016), `status` (the code's own), `retry_after_s` and `regain_minutes` (none)."""
+    """Return the fault. Options with defaults: `code` (131016), `status` (the code's own), `retry_after_s`
+    and `regain_minutes` (none).
+    """
     code = whole_of(options, "code", 131016, 0, 2**31 - 1)
     usual = KINDS[code].status if code in KINDS else 400
     return Refusal(code, whole_of(options, "status", usual, 400, 599), _waits(options))
 
 
 def throttle_storm(options: Options) -> Refusal:
-    """130429; `status` (400), `retry_after_s` and `regain_minutes` (none)."""
+    """Return the fault, with code 130429. Options with defaults: `status` (400), `retry_after_s` and
+    `regain_minutes` (none).
+    """
     return refusal({**options, "code": 130429})
 
 
 def message_status(options: Options) -> MessageStatus:
-    """`word` (held_for_quality_assessment); an empty one leaves the field out."""
+    """Return the fault. Option with default: `word` (held_for_quality_assessment); an empty one leaves the
+    field out.
+    """
     return MessageStatus(str(options.get("word", "held_for_quality_assessment")))
 
 
 def failed_status(options: Options) -> FailedStatus:
-    """`code` (131031)."""
+    """Return the fault. Option with default: `code` (131031)."""
     return FailedStatus(whole_of(options, "code", 131031, 1, 2**31 - 1))
 
 
 def quality_loss(options: Options) -> QualityLoss:
-    """`rating` (RED)."""
+    """Return the fault. Option with default: `rating` (RED)."""
     return QualityLoss(one_of(options, "rating", "RED", QUALITY_RATINGS))
 
 
 def _waits(options: Options) -> tuple[tuple[str, str], ...]:
-    """The headers that say when to try again (open point)."""
+    """Return the headers that say when to try again (open point)."""
     headers = []
     if "retry_after_s" in options:
         headers.append(("Retry-After", str(whole_of(options, "retry_after_s", 0, 0, 86_400))))

@@ -1,4 +1,4 @@
-"""Reading the options of a fault: numbers and flags, as they are or as the text that a command line holds."""
+"""The reading of a fault's options: numbers and flags, as values or as the text of a command line."""
 
 import math
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ Options = Mapping[str, Any]
 
 
 def number_of(options: Options, name: str, default: float, least: float, most: float) -> float:
-    """A number from `least` to `most`; ValueError names the option for anything else."""
+    """Return a number from `least` to `most`. ValueError names the option for anything else."""
     given = options.get(name, default)
     try:
         number = math.nan if isinstance(given, bool) else float(given)
@@ -20,7 +20,7 @@ def number_of(options: Options, name: str, default: float, least: float, most: f
 
 
 def whole_of(options: Options, name: str, default: int, least: int, most: int) -> int:
-    """A whole number from `least` to `most`; ValueError as above."""
+    """Return a whole number from `least` to `most`. ValueError names the option for anything else."""
     number = number_of(options, name, default, least, most)
     if not number.is_integer():
         raise ValueError(f"{name} is a whole number, not {options[name]!r}")
@@ -28,7 +28,7 @@ def whole_of(options: Options, name: str, default: int, least: int, most: int) -
 
 
 def flag_of(options: Options, name: str) -> bool:
-    """True or false, no by default."""
+    """Return true or false, false by default."""
     given = options.get(name, False)
     known = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
     flag = given if isinstance(given, bool) else known.get(str(given).lower())
@@ -38,7 +38,7 @@ def flag_of(options: Options, name: str) -> bool:
 
 
 def one_of(options: Options, name: str, default: str, words: tuple[str, ...]) -> str:
-    """One of some words; ValueError lists them."""
+    """Return one of some words. ValueError lists them."""
     given = options.get(name, default)
     if given not in words:
         raise ValueError(f"{name} is one of {', '.join(words)}, not {given!r}")

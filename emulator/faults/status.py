@@ -1,4 +1,4 @@
-"""Faults of events: a status is lost, sent twice, late, or in another order."""
+"""The faults of events: a status is lost, sent twice, late, or in another order."""
 
 import random
 from collections.abc import Callable
@@ -8,36 +8,36 @@ from drumbeat.emulator.clock import SECOND_NS
 from drumbeat.emulator.faults.options import Options, number_of
 from drumbeat.emulator.schedule import Status, StatusSchedule
 
-# What is sent instead of the status at an index of the batch that is due. The random stream is the fault's
-# own; the schedule takes what is to happen later.
+# Returns the statuses to send instead of the one at an index of the due batch. The random stream is the
+# fault's own. The schedule takes statuses that are sent later.
 StatusEffect: TypeAlias = Callable[[list[Status], int, StatusSchedule, random.Random], list[Status]]
 
 
 def missing(
     _batch: list[Status], _index: int, _schedule: StatusSchedule, _chance: random.Random
 ) -> list[Status]:
-    """The status is not sent."""
+    """Return no status: it is not sent."""
     return []
 
 
 def duplicate(
     batch: list[Status], index: int, _schedule: StatusSchedule, _chance: random.Random
 ) -> list[Status]:
-    """The status is sent twice."""
+    """Return the status twice."""
     return [batch[index], batch[index]]
 
 
 def reordered(
     batch: list[Status], index: int, _schedule: StatusSchedule, chance: random.Random
 ) -> list[Status]:
-    """The status is swapped with a later one of its batch."""
+    """Swap the status with a later one of its batch."""
     other = chance.randrange(index, len(batch))
     batch[index], batch[other] = batch[other], batch[index]
     return [batch[index]]
 
 
 def late(options: Options) -> StatusEffect:
-    """The status is sent after `delay_s` (5)."""
+    """Return the fault that sends a status after `delay_s` (5)."""
     delay_ns = round(number_of(options, "delay_s", 5, 0, 31 * 86_400) * SECOND_NS)
 
     def effect(

@@ -22,7 +22,7 @@ FOR_EVER_S = 1e9
 
 
 class FaultKind(NamedTuple, Generic[Effect]):
-    """How an effect is made, and which options it takes."""
+    """A kind of fault: the maker of its effect, and the options that it takes."""
 
     make: Callable[[Options], Effect]
     options: tuple[str, ...] = ()
@@ -52,7 +52,9 @@ STATUS_KINDS: dict[str, FaultKind[StatusEffect]] = {
 
 
 class Fault:
-    """How often an effect occurs, how many times at most, for which number, and in which seconds."""
+    """A fault in force: its probability, its largest number of occurrences, its number, and the seconds in
+    which it may occur.
+    """
 
     def __init__(self, config: FaultConfig, chance: random.Random, now_ns: int) -> None:
         options = config.options
@@ -67,7 +69,7 @@ class Fault:
         self._from_ns, self._until_ns = (now_ns + round(seconds * SECOND_NS) for seconds in (from_s, until_s))
 
     def occurs(self, number_id: str | None, now_ns: int) -> bool:
-        """Whether it occurs this time; counts it if so."""
+        """Return whether the fault occurs this time. If it does, count it."""
         if self.left == 0 or not self._from_ns <= now_ns < self._until_ns:
             return False
         if self.number_id is not None and self.number_id != number_id:
@@ -80,7 +82,7 @@ class Fault:
         return True
 
     def remaining(self, now_ns: int) -> dict[str, Any]:
-        """The fault as a configuration from now on, for a snapshot."""
+        """Return the fault as a configuration from now on, for a snapshot."""
         seconds = {
             name: max(0, at_ns - now_ns) / SECOND_NS
             for name, at_ns in (("from_s", self._from_ns), ("until_s", self._until_ns))
@@ -94,7 +96,7 @@ class Fault:
         }
 
     def record(self) -> dict[str, Any]:
-        """The fault as the control plane shows it."""
+        """Return the fault as the control plane shows it."""
         return {
             "kind": self.config.kind,
             "probability": self.config.probability,
@@ -122,7 +124,7 @@ class Faults:
         return iter(self._faults)
 
     def add(self, config: FaultConfig) -> None:
-        """Put a fault in force; `ConfigError` for an unknown kind or an option that cannot be."""
+        """Put a fault in force. `ConfigError` for an unknown kind or an impossible option."""
         if len(self._faults) >= FAULTS_LIMIT:
             raise ConfigError(f"at most {FAULTS_LIMIT} faults")
         if (of_exchange := EXCHANGE_KINDS.get(config.kind)) is not None:
@@ -167,7 +169,7 @@ class Faults:
     def apply_to_statuses(
         self, due: list[Status], schedule: StatusSchedule, now_ns: int, number_of: Callable[[int], str]
     ) -> list[Status]:
-        """What becomes of the statuses that are due.
+        """Return the due statuses after the faults have changed them.
 
         `number_of` gives the number through which the message at an index of the ledger went.
         """

@@ -1,10 +1,12 @@
-"""What many messages have in common, stored once."""
+"""The kinds of messages: the properties that many messages share, stored once."""
 
 from typing import Any, NamedTuple
 
 
 class MessageKind(NamedTuple):
-    """Through which number a message went, and as what; `type` is the message type of the interface."""
+    """A kind of message: the number through which it went, and its properties. `type` is the message type of
+    the interface.
+    """
 
     number_id: str
     type: str
@@ -13,12 +15,12 @@ class MessageKind(NamedTuple):
 
     @property
     def template_key(self) -> tuple[str, str] | None:
-        """Name and language of the template; None for a free-form message."""
+        """Return name and language of the template, or None for a free-form message."""
         return None if self.template is None else (self.template, self.language or "")
 
 
 class Kinds:
-    """Every kind that occurred, by index."""
+    """The table of every kind that occurred, by index."""
 
     def __init__(self) -> None:
         self._kinds: list[MessageKind] = []
@@ -31,7 +33,7 @@ class Kinds:
         return self._kinds[index]
 
     def index_of(self, kind: MessageKind) -> int:
-        """The index of a kind; a new kind gets the next one."""
+        """Return the index of a kind. A new kind gets the next one."""
         index = self._indexes.get(kind)
         if index is None:
             index = self._indexes[kind] = len(self._kinds)
@@ -39,18 +41,18 @@ class Kinds:
         return index
 
     def of_number(self, number_id: str) -> list[int]:
-        """The indexes of the kinds that went through a number."""
+        """Return the indexes of the kinds that went through a number."""
         return [index for index, kind in enumerate(self._kinds) if kind.number_id == number_id]
 
     def numbers(self) -> set[str]:
-        """The ids of the numbers through which any message went."""
+        """Return the ids of the numbers through which any message went."""
         return {kind.number_id for kind in self._kinds}
 
     def dump(self) -> list[list[Any]]:
-        """For a snapshot."""
+        """Return the kinds for a snapshot."""
         return [list(kind) for kind in self._kinds]
 
     def load(self, state: list[list[Any]]) -> None:
-        """The reverse of `dump`."""
+        """Restore dumped kinds."""
         self._kinds = [MessageKind(*kind) for kind in state]
         self._indexes = {kind: index for index, kind in enumerate(self._kinds)}

@@ -14,7 +14,7 @@ from drumbeat.emulator.ledger.segments import LEDGER_LIMIT_MESSAGES, Segments
 
 
 class Sent(NamedTuple):
-    """What analytics need of a message."""
+    """The properties of a message that analytics need."""
 
     kind: MessageKind
     recipient: int
@@ -22,7 +22,9 @@ class Sent(NamedTuple):
 
 
 class Ledger:
-    """Accepted messages, counted from 0. The send path writes to `messages` and `kinds` directly."""
+    """The ledger of accepted messages, counted from 0. The send path writes to `messages` and `kinds`
+    directly.
+    """
 
     def __init__(self, limit_messages: int = LEDGER_LIMIT_MESSAGES) -> None:
         self.messages = Segments(limit_messages)
@@ -33,23 +35,23 @@ class Ledger:
         return len(self.messages)
 
     def wamid(self, index: int) -> str:
-        """The id under which the message at `index` was accepted."""
+        """Return the id under which the message at `index` was accepted."""
         return self.ids.wamid(index)
 
     def index_of(self, wamid: str) -> int | None:
-        """The index of a message by its id; None for an id that this ledger did not issue."""
+        """Return the index of a message by its id, or None for an id that this ledger did not issue."""
         return self.ids.index_of(wamid, len(self))
 
     def recipient(self, index: int) -> int:
-        """The recipient of a message, its digits as a number."""
+        """Return the recipient of a message, its digits as a number."""
         return self.messages.recipient(index)
 
     def kind(self, index: int) -> MessageKind:
-        """Through which number the message at `index` went, and as what."""
+        """Return the kind of the message at `index`: its number and its properties."""
         return self.kinds[self.messages.kind(index)]
 
     def tag(self, index: int) -> str | None:
-        """The opaque data that came with a message."""
+        """Return the opaque data that came with a message."""
         note = self.messages.note(index)
         if note.startswith(b'["'):
             # Without a backslash it ends at the first quote, and the content need not be parsed.
@@ -60,7 +62,7 @@ class Ledger:
         return tag
 
     def row(self, index: int) -> dict[str, Any]:
-        """One message as the control plane shows it."""
+        """Return one message as the control plane shows it."""
         tag, content = orjson.loads(self.messages.note(index))
         message = self.messages.row(index)
         kind = self.kinds[message.kind]
@@ -78,11 +80,11 @@ class Ledger:
         }
 
     def rows(self, after: int, limit: int) -> Iterator[dict[str, Any]]:
-        """Up to `limit` messages from index `after` on (0 is the first)."""
+        """Yield up to `limit` messages from index `after` on (0 is the first)."""
         return (self.row(index) for index in range(after, min(after + limit, len(self))))
 
     def count(self, number_id: str, begin_ns: int, end_ns: int) -> int:
-        """How many messages of a number were accepted from `begin_ns` up to `end_ns`."""
+        """Return the count of a number's messages that were accepted from `begin_ns` up to `end_ns`."""
         kinds = self.kinds.of_number(number_id)
         return sum(
             int(segment.kinds[first:end].count(kind))
@@ -91,13 +93,13 @@ class Ledger:
         )
 
     def sent_between(self, begin_ns: int, end_ns: int) -> Iterator[list[Sent]]:
-        """The messages of a time, a segment at a time."""
+        """Yield the messages of a time, a segment at a time."""
         for segment, first, end in self.messages.between(begin_ns, end_ns):
             rows = (segment.row(offset) for offset in range(first, end))
             yield [Sent(self.kinds[row.kind], row.recipient, row.received_ns) for row in rows]
 
     def dump(self) -> dict[str, Any]:
-        """The whole ledger, for a snapshot."""
+        """Return the whole ledger, for a snapshot."""
         return {
             "ids": self.ids.dump(len(self)),
             "kinds": self.kinds.dump(),
@@ -112,7 +114,9 @@ class Ledger:
 
 
 def _filled(content: Any) -> dict[str, Any]:
-    """`parameters`: the values of the body; `components`: what filled the header and the buttons, if any."""
+    """Return `parameters`, the values of the body, and `components`, the values of the header and the
+    buttons, if any.
+    """
     if isinstance(content, dict):
         return {"parameters": content["body"], "components": content["components"]}
     return {"parameters": content}

@@ -19,12 +19,12 @@ class MessageIds:
         self._restored: list[tuple[int, str]] = []  # (first index, prefix) from a snapshot, in order
 
     def wamid(self, index: int) -> str:
-        """The id of the message at `index`."""
+        """Return the id of the message at `index`."""
         prefix = self.prefix if index >= self._first_index else self._restored_prefix(index)
         return "%s%012X" % (prefix, index)  # noqa: UP031  # twice as fast as an f-string's format
 
     def index_of(self, wamid: str, messages: int) -> int | None:
-        """The index of a message among so many; None for an id that this ledger did not issue."""
+        """Return the index of a message among so many, or None for an id that this ledger did not issue."""
         try:
             index = int(wamid[-12:], 16)
         except ValueError:
@@ -32,12 +32,12 @@ class MessageIds:
         return index if 0 <= index < messages and self.wamid(index) == wamid else None
 
     def dump(self, messages: int) -> list[list[int | str]]:
-        """For a snapshot of so many messages."""
+        """Return the ids for a snapshot of so many messages."""
         ranges = [*self._restored, (self._first_index, self.prefix)]
         return [[first, prefix] for first, prefix in ranges if first < messages]
 
     def load(self, state: Sequence[Sequence[int | str]], messages: int) -> None:
-        """The reverse of `dump`; ValueError if messages have no ids. Later messages get a new prefix."""
+        """Restore dumped ids. ValueError if messages have no ids. Later messages get a new prefix."""
         self._restored = [(int(first), str(prefix)) for first, prefix in state]
         if messages and (not self._restored or self._restored[0][0] != 0):
             raise ValueError("messages of the ledger have no ids")

@@ -38,21 +38,21 @@ class Segment:
         self.notes = bytearray()
 
     def row(self, offset: int) -> StoredMessage:
-        """A message of this segment."""
+        """Return a message of this segment."""
         return StoredMessage(self.kinds[offset], self.recipients[offset], self.received_ns[offset])
 
     def note(self, offset: int) -> bytes:
-        """Tag and content of a message, as JSON."""
+        """Return tag and content of a message, as JSON."""
         begins = self.note_ends[offset - 1] if offset else 0
         return bytes(self.notes[begins : self.note_ends[offset]])
 
     def dump(self) -> dict[str, str]:
-        """The columns as base64."""
+        """Return the columns as base64."""
         return {name: base64.b64encode(bytes(getattr(self, name))).decode() for name in self.__slots__}
 
     @classmethod
     def load(cls, state: dict[str, str]) -> "Segment":
-        """The reverse of `dump`; ValueError if the columns do not fit together."""
+        """Return a segment from a dumped one. ValueError if the columns do not fit together."""
         segment = cls()
         for name in cls.__slots__:
             column = getattr(segment, name)
@@ -103,23 +103,25 @@ class Segments:
         return index
 
     def kind(self, index: int) -> int:
-        """The index of a message's kind."""
+        """Return the index of a message's kind."""
         return self._segments[index // SEGMENT_MESSAGES].kinds[index % SEGMENT_MESSAGES]
 
     def recipient(self, index: int) -> int:
-        """The recipient of a message, its digits as a number."""
+        """Return the recipient of a message, its digits as a number."""
         return self._segments[index // SEGMENT_MESSAGES].recipients[index % SEGMENT_MESSAGES]
 
     def row(self, index: int) -> StoredMessage:
-        """One message without its note."""
+        """Return one message without its note."""
         return self._segments[index // SEGMENT_MESSAGES].row(index % SEGMENT_MESSAGES)
 
     def note(self, index: int) -> bytes:
-        """Tag and content of one message, as JSON."""
+        """Return tag and content of one message, as JSON."""
         return self._segments[index // SEGMENT_MESSAGES].note(index % SEGMENT_MESSAGES)
 
     def between(self, begin_ns: int, end_ns: int) -> Iterator[Slice]:
-        """The messages received from `begin_ns` up to `end_ns`. Times never decrease, so bisection works."""
+        """Yield the messages received from `begin_ns` up to `end_ns`. Times never decrease, so bisection
+        works.
+        """
         for segment in self._segments:
             first = bisect_left(segment.received_ns, begin_ns)
             end = bisect_left(segment.received_ns, end_ns)
@@ -127,15 +129,15 @@ class Segments:
                 yield Slice(segment, first, end)
 
     def last_received_ns(self) -> int:
-        """When the last message was accepted; 0 without any."""
+        """Return the time when the last message was accepted, or 0 without any."""
         return int(self._segments[-1].received_ns[-1]) if self._messages else 0
 
     def dump(self) -> list[dict[str, str]]:
-        """For a snapshot."""
+        """Return the segments for a snapshot."""
         return [segment.dump() for segment in self._segments]
 
     def load(self, state: list[dict[str, Any]], kinds: int) -> None:
-        """The reverse of `dump`; ValueError if the segments do not fit together or name more than `kinds`."""
+        """Restore dumped segments. ValueError if they do not fit together or name more than `kinds`."""
         self._segments = [Segment.load(columns) for columns in state]
         self._messages = sum(len(segment.kinds) for segment in self._segments)
         self._note_bytes = sum(len(segment.notes) for segment in self._segments[:-1])
@@ -152,7 +154,7 @@ class Segments:
         self._check_limits()
 
     def _check_limits(self) -> None:
-        """The present segment is the last if a further one could exceed a limit."""
+        """Set `full` if a further segment could exceed a limit. The present segment is then the last."""
         begins = max(0, len(self._segments) - 1) * SEGMENT_MESSAGES
         is_last = begins + SEGMENT_MESSAGES > self._limit_messages
         self.full = is_last or self._note_bytes >= LEDGER_LIMIT_NOTE_BYTES

@@ -1,5 +1,5 @@
 "use strict";
-// Shows the emulator's state once a second and sends its control plane what the buttons say.
+// Shows the emulator's state once a second and sends the commands of the buttons to its control plane.
 
 const KINDS = [
   "latency", "lost-reply", "reset-before-reading", "reset-before-accepting", "reset-after-accepting",

@@ -1,4 +1,4 @@
-"""Checks who may use the object in a path, and counts the calls."""
+"""The check that a caller may use the object in a path. It also counts the calls."""
 
 import orjson
 
@@ -10,14 +10,14 @@ from drumbeat.emulator.wire.request_reply import Request
 
 
 def token_of(service: MessagingService, request: Request, permission: str) -> Token:
-    """The token of a request, with a permission; `Refused` 190 or 10."""
+    """Return the token of a request, with a permission. `Refused` 190 or 10."""
     token = service.tokens.find(request.headers.get(b"authorization"))
     service.tokens.check(token, permission, None)
     return token
 
 
 def account_of(service: MessagingService, request: Request) -> Account:
-    """The account in the path, for a token that may manage it: else `Refused` 190, 10, 33, 80007."""
+    """Return the account in the path, for a token that may manage it. Else `Refused` 190, 10, 33, 80007."""
     token = token_of(service, request, MANAGEMENT)
     account = service.accounts.get(request.variables["id"])
     if account is None:
@@ -46,7 +46,7 @@ def spend_call(service: MessagingService, account: Account, token: Token) -> Non
 
 
 def number_of(service: MessagingService, request: Request, permission: str = MESSAGING) -> Number:
-    """The phone number in the path, for a token with the permission; `Refused` 190, 10 or 33."""
+    """Return the phone number in the path, for a token with the permission. `Refused` 190, 10 or 33."""
     token = token_of(service, request, permission)
     number = service.numbers.get(request.variables["id"])
     if number is None:
@@ -56,7 +56,9 @@ def number_of(service: MessagingService, request: Request, permission: str = MES
 
 
 def managed_number_of(service: MessagingService, request: Request) -> Number:
-    """As `number_of`, for the management API: its permission, and a call is counted, or `Refused` 80007."""
+    """Return the number for the management API: with its permission, and with a call counted. Raises the
+    errors of `number_of`, or `Refused` 80007.
+    """
     number = number_of(service, request, MANAGEMENT)
     spend_call(service, service.accounts[number.account_id], token_of(service, request, MANAGEMENT))
     return number

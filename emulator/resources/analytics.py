@@ -1,4 +1,6 @@
-"""Sent and delivered by time, and conversations with what they cost: counted from the ledger when asked."""
+"""The analytics: messages sent and delivered by time, and conversations with their cost. They are counted
+from the ledger on request.
+"""
 
 import asyncio
 import re
@@ -24,12 +26,14 @@ GRANULARITIES_S = {
     "MONTHLY": 30 * 86_400,
 }
 POINTS_LIMIT = 5_000
-# What a conversation costs by category, in the account's currency: invented, but in a plausible relation.
+# The cost of a conversation by category, in the account's currency: invented, but in a plausible relation.
 COSTS = {"marketing": 0.0625, "utility": 0.0080, "authentication": 0.0315, "service": 0.0}
 
 
 class Query(NamedTuple):
-    """From `start_s` up to `end_s`, whole half hours, in steps of `step_s`. No numbers: all of them."""
+    """The time and the numbers to count: from `start_s` up to `end_s`, whole half hours, in steps of
+    `step_s`. Without numbers, all are counted.
+    """
 
     start_s: int
     end_s: int
@@ -39,13 +43,13 @@ class Query(NamedTuple):
 
 
 class Analytics:
-    """Answers the analytics fields of an account."""
+    """The answers to the analytics fields of an account."""
 
     def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     async def read(self, account: Account, fields: str) -> dict[str, Any]:
-        """The members `analytics` and `conversation_analytics`, where `fields` asks for them.
+        """Return the members `analytics` and `conversation_analytics`, if `fields` asks for them.
 
         `Refused` (100) for another field of analytics: an answer of another kind would mislead.
         """
@@ -82,7 +86,7 @@ class Analytics:
         }
 
     async def _conversations(self, account: Account, query: Query) -> list[dict[str, Any]]:
-        """A conversation is what goes to one recipient in one category within a day."""
+        """Return the conversations. One is all that goes to one recipient in one category within a day."""
         numbers = set(self._numbers(account, query))
         counts: Counter[tuple[int, str]] = Counter()
         open_until_ns: dict[tuple[int, str], int] = {}

@@ -1,4 +1,4 @@
-"""Media: upload, look up, download, delete."""
+"""The endpoints of media: upload, look up, download, delete."""
 
 from drumbeat.emulator.errors import Refused
 from drumbeat.emulator.identity import MESSAGING
@@ -10,13 +10,13 @@ from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply
 
 
 class MediaEndpoints:
-    """`POST /{number}/media`, `GET` and `DELETE /{media}`, and the download address."""
+    """The endpoints `POST /{number}/media`, `GET` and `DELETE /{media}`, and the download address."""
 
     def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     def upload(self, request: Request) -> Reply:
-        """A form of `messaging_product`, `type` (MIME) and `file`."""
+        """Store the file of a form of `messaging_product`, `type` (MIME) and `file`."""
         number = number_of(self._service, request)
         form = read_form(request.headers.get(b"content-type", b""), request.body)
         product = form.get("messaging_product")
@@ -32,7 +32,7 @@ class MediaEndpoints:
         return json_reply({"id": item.id})
 
     def show(self, request: Request, media_id: str) -> Reply:
-        """What the file is, and an address to fetch it from within five minutes."""
+        """Show the properties of the file, and an address to fetch it from within five minutes."""
         item, token = self._item(request, media_id)
         ticket = self._service.media.ticket(item.id, token)
         return json_reply({
@@ -51,7 +51,7 @@ class MediaEndpoints:
         return json_reply({"success": True})
 
     def download(self, request: Request) -> Reply:
-        """The file itself, with the token that asked for the address; 404 when its time is over."""
+        """Send the file itself, with the token that asked for the address. 404 when its time is over."""
         token = self._service.tokens.find(request.headers.get(b"authorization"))
         self._service.tokens.check(token, MESSAGING, None)
         item = self._service.media.redeem(request.variables["ticket"], token.value)
@@ -60,7 +60,9 @@ class MediaEndpoints:
         return Reply(200, item.content, item.mime_type)
 
     def _item(self, request: Request, media_id: str) -> tuple[MediaItem, str]:
-        """The file and the token; `Refused` 190, 10, 33, or 100 if `phone_number_id` is another number."""
+        """Return the file and the token. `Refused` 190, 10, 33, or 100 if `phone_number_id` is another
+        number.
+        """
         token = self._service.tokens.find(request.headers.get(b"authorization"))
         item = self._service.media.find(media_id)
         number = self._service.numbers.get(item.number_id) if item else None

@@ -1,4 +1,4 @@
-"""Phone numbers: the list of an account, registration, and the business profile."""
+"""The phone numbers: the list of an account, registration, and the business profile."""
 
 import re
 from typing import Any
@@ -33,25 +33,27 @@ WEBSITE_LIMIT_CHARACTERS = 256
 
 
 class NumberEndpoints:
-    """`/{account}/phone_numbers`, `/{number}/register` and the business profile."""
+    """The endpoints `/{account}/phone_numbers`, `/{number}/register` and the business profile."""
 
     def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     def list(self, request: Request) -> Reply:
-        """The numbers of an account, in the order they were registered."""
+        """List the numbers of an account, in the order they were registered."""
         account = account_of(self._service, request)
         numbers = self._service.numbers.values()
         records = [number_record(number) for number in numbers if number.account_id == account.id]
         return page(request, records, self._service.base_url)
 
     def send_elsewhere(self, request: Request) -> Reply:
-        """A send to an id that is no number: a known one never comes here."""
+        """Refuse a send to an id that is no number. A send to a known number never comes here."""
         number_of(self._service, request)
         raise Refused(33, f"object with id {request.variables['id']} cannot send")
 
     def register(self, request: Request) -> Reply:
-        """`{"messaging_product", "pin"}`: the first PIN becomes the number's, later ones must equal it."""
+        """Register a number: `{"messaging_product", "pin"}`. The first PIN becomes the number's; later ones
+        must equal it.
+        """
         number = managed_number_of(self._service, request)
         content = parse_message(request.body, self._service.config.product)
         pin = content.get("pin")
@@ -63,14 +65,14 @@ class NumberEndpoints:
         return json_reply({"success": True})
 
     def show_profile(self, request: Request) -> Reply:
-        """The profile, with the fields asked for."""
+        """Show the profile, with the fields asked for."""
         number = managed_number_of(self._service, request)
         profile = {"messaging_product": self._service.config.product, **number.profile}
         fields = request.query.get("fields")
         return json_reply({"data": [select(profile, f"{fields},messaging_product" if fields else None)]})
 
     def update_profile(self, request: Request) -> Reply:
-        """Any of the profile's fields; those not named stay."""
+        """Update any of the profile's fields. Those not named stay."""
         number = managed_number_of(self._service, request)
         content = parse_message(request.body, self._service.config.product)
         changes = {name: content[name] for name in PROFILE_LIMITS_CHARACTERS if name in content}
@@ -89,7 +91,7 @@ def _check_text(name: str, value: Any, limit: int) -> None:
 
 
 def _check_form(changes: dict[str, Any]) -> None:
-    """An empty text removes the member."""
+    """Check the changes of a profile. An empty text removes the member."""
     if changes.get("email") and not _EMAIL.fullmatch(changes["email"]):
         raise Refused(100, "email is an address such as shop@lantern.example")
     if changes.get("vertical") and changes["vertical"] not in VERTICALS:
@@ -105,7 +107,7 @@ def _websites(value: Any) -> list[str]:
 
 
 def number_record(number: Number) -> dict[str, Any]:
-    """A number as the list shows it (field names are open points)."""
+    """Return a number as the list shows it (field names are open points)."""
     return {
         "id": number.id,
         "display_phone_number": number.display_phone_number,

@@ -1,4 +1,4 @@
-"""`GET` and `DELETE /{id}`: the id is an account, a number, a template or a file."""
+"""The endpoints `GET` and `DELETE /{id}`: the id is an account, a number, a template or a file."""
 
 from drumbeat.emulator.errors import Refused
 from drumbeat.emulator.identity import MANAGEMENT
@@ -12,7 +12,9 @@ from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply
 
 
 class ObjectEndpoints:
-    """An account with its analytics, a number, a template, or a file."""
+    """The endpoints of an object by its id: an account with its analytics, a number, a template, or
+    a file.
+    """
 
     def __init__(self, service: MessagingService, media: MediaEndpoints) -> None:
         self._service = service
@@ -20,7 +22,7 @@ class ObjectEndpoints:
         self._analytics = Analytics(service)
 
     async def show(self, request: Request) -> Reply:
-        """The object, with the fields asked for."""
+        """Show the object, with the fields asked for."""
         object_id = request.variables["id"]
         if object_id in self._service.accounts:
             account = account_of(self._service, request)
@@ -39,7 +41,7 @@ class ObjectEndpoints:
         return self._media.show(request, object_id)
 
     def delete(self, request: Request) -> Reply:
-        """Only a file can be deleted by its id."""
+        """Delete a file by its id. No other object can be deleted so."""
         if request.variables["id"] in (*self._service.accounts, *self._service.numbers):
             raise Refused(100, "only media can be deleted by its id")
         return self._media.delete(request)

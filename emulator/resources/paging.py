@@ -1,4 +1,4 @@
-"""Lists in pages, by cursors, with only the fields that were asked for (open point)."""
+"""The lists in pages, by cursors, with only the fields that were asked for (open point)."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ Record = Mapping[str, Any]
 
 
 def page(request: Request, records: Sequence[Record], base_url: str, summary: Record | None = None) -> Reply:
-    """The page of `records` that the query's `limit`, `after`, `before` and `fields` ask for.
+    """Return the page of `records` that the query's `limit`, `after`, `before` and `fields` ask for.
 
     With a `summary` in the query, the members that it names come too. A cursor names a record by its id, so
     it stays valid when records before it come and go.
@@ -37,7 +37,9 @@ def page(request: Request, records: Sequence[Record], base_url: str, summary: Re
 
 
 def select(record: Record, fields: str | None) -> dict[str, Any]:
-    """The fields asked for and the id, or all fields if `fields` is empty. Unknown names are ignored."""
+    """Return the fields asked for and the id, or all fields if `fields` is empty. Unknown names are
+    ignored.
+    """
     if not fields:
         return dict(record)
     wanted = {"id", *(name.strip().partition("{")[0].partition(".")[0] for name in fields.split(","))}

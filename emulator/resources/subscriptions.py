@@ -1,4 +1,6 @@
-"""Webhook subscriptions: an app has a callback and fields, an account has the apps that get its events."""
+"""The webhook subscriptions: an app has a callback and fields, an account has the apps that get its
+events.
+"""
 
 import secrets
 from typing import Any
@@ -20,13 +22,15 @@ CHALLENGE_LIMIT_BYTES = 4096
 
 
 class SubscriptionEndpoints:
-    """`/{app}/subscriptions` and `/{account}/subscribed_apps` (shapes are open points)."""
+    """The endpoints `/{app}/subscriptions` and `/{account}/subscribed_apps` (shapes are open points)."""
 
     def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     async def subscribe(self, request: Request) -> Reply:
-        """`object`, `callback_url`, `verify_token`, `fields`, in the body or the query; verified at once."""
+        """Subscribe a callback: `object`, `callback_url`, `verify_token`, `fields`, in the body or the query.
+        The callback is verified at once.
+        """
         app = self._app(request)
         content = {**request.query, **(parse_object(request.body) if request.body else {})}
         url, verify_token = _callback(content, "callback_url")
@@ -37,7 +41,7 @@ class SubscriptionEndpoints:
         return json_reply({"success": True})
 
     def list(self, request: Request) -> Reply:
-        """The app's subscription."""
+        """Show the app's subscription."""
         subscriber = self._app(request).subscriber
         data: list[dict[str, Any]] = []
         if subscriber is not None:
@@ -55,8 +59,8 @@ class SubscriptionEndpoints:
         return json_reply({"success": True})
 
     async def add_app(self, request: Request) -> Reply:
-        """The token's app gets the events of the account, at its own callback or at `override_callback_uri`,
-        which is verified at once with `verify_token`.
+        """Let the token's app get the events of the account, at its own callback or at
+        `override_callback_uri`, which is verified at once with `verify_token`.
         """
         account, app_id = self._pair(request)
         content = {**request.query, **(parse_object(request.body) if request.body else {})}
@@ -74,7 +78,7 @@ class SubscriptionEndpoints:
         return json_reply({"success": True})
 
     def list_apps(self, request: Request) -> Reply:
-        """The apps that get the events of the account."""
+        """List the apps that get the events of the account."""
         account, _ = self._pair(request)
         key = f"{self._service.config.product}_business_api_data"
         data = [
@@ -89,7 +93,7 @@ class SubscriptionEndpoints:
         return {"override_callback_uri": callback.url} if callback else {}
 
     def remove_app(self, request: Request) -> Reply:
-        """The token's app gets the events of the account no more."""
+        """Stop sending the events of the account to the token's app."""
         account, app_id = self._pair(request)
         account.subscribed_apps.discard(app_id)
         if (app := self._service.subscriptions.apps.get(app_id)) is not None:
@@ -110,7 +114,7 @@ class SubscriptionEndpoints:
 
 
 def _callback(content: dict[str, Any], name: str) -> tuple[str, str]:
-    """The address in a member, and the `verify_token` beside it."""
+    """Return the address in a member, and the `verify_token` beside it."""
     url, verify_token = content.get(name), content.get("verify_token")
     if not isinstance(url, str) or not url.startswith(("http://", "https://")):
         raise Refused(100, f"{name} is an address")
@@ -120,7 +124,7 @@ def _callback(content: dict[str, Any], name: str) -> tuple[str, str]:
 
 
 def _fields(value: Any) -> frozenset[str]:
-    """Names in an array or separated by commas; none given: every field."""
+    """Return the names in an array or separated by commas, or every field if none is given."""
     if value is None:
         return ALL_FIELDS
     names = value.split(",") if isinstance(value, str) else value
@@ -130,7 +134,7 @@ def _fields(value: Any) -> frozenset[str]:
 
 
 async def _verify(url: str, verify_token: str) -> None:
-    """The callback must answer 200 with the challenge, or it is not registered."""
+    """Check that the callback answers 200 with the challenge. Otherwise it is not registered."""
     challenge = str(secrets.randbelow(10**10))
     query = {"hub.mode": "subscribe", "hub.verify_token": verify_token, "hub.challenge": challenge}
     timeout = aiohttp.ClientTimeout(total=VERIFY_TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""The templates of an account: list, create, delete."""
+"""The endpoints of an account's templates: list, create, delete."""
 
 import orjson
 
@@ -12,13 +12,13 @@ from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply, par
 
 
 class TemplateEndpoints:
-    """`GET`, `POST` and `DELETE /{account}/message_templates`."""
+    """The endpoints `GET`, `POST` and `DELETE /{account}/message_templates`."""
 
     def __init__(self, service: MessagingService) -> None:
         self._service = service
 
     def list(self, request: Request) -> Reply:
-        """Templates by the query's filters, in the order of creation."""
+        """List templates by the query's filters, in the order of creation."""
         book = account_of(self._service, request).book
         wanted = {
             name: _values(value)
@@ -39,7 +39,7 @@ class TemplateEndpoints:
         return page(request, kept, self._service.base_url, summary)
 
     def create(self, request: Request) -> Reply:
-        """A new template, waiting for review; `Refused` (100) for one that cannot be."""
+        """Create a template that waits for review. `Refused` (100) for an impossible one."""
         account = account_of(self._service, request)
         template = read_template(parse_object(request.body), self._service.ids.new())
         account.book.add(template)
@@ -47,7 +47,7 @@ class TemplateEndpoints:
         return json_reply({"id": template.id, "status": template.status, "category": template.category})
 
     def delete(self, request: Request) -> Reply:
-        """Every language of the template named in the query, or the one with its id (`hsm_id`)."""
+        """Delete every language of the template named in the query, or the one with its id (`hsm_id`)."""
         book = account_of(self._service, request).book
         name = request.query.get("name")
         if not name:
@@ -57,7 +57,7 @@ class TemplateEndpoints:
 
 
 def _values(filter_text: str) -> list[str]:
-    """The values of a list filter: one, a comma list, or a JSON array (open point)."""
+    """Return the values of a list filter: one, a comma list, or a JSON array (open point)."""
     if not filter_text.startswith("["):
         return filter_text.split(",")
     try:

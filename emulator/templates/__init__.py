@@ -1,1 +1,1 @@
-"""Message templates: what they hold, how they are reviewed, how a send fills them."""
+"""The message templates: their content, their review, and the values that a send fills in."""

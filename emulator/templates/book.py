@@ -17,7 +17,7 @@ TEMPLATE_LIMIT = 6_000
 
 
 class TemplateBook:
-    """Templates by (name, language), in the order of creation."""
+    """The templates by (name, language), in the order of creation."""
 
     def __init__(self) -> None:
         self.by_key: dict[tuple[str, str], Template] = {}
@@ -29,11 +29,11 @@ class TemplateBook:
         return len(self.by_key)
 
     def clear(self) -> None:
-        """No templates."""
+        """Remove all templates."""
         self.by_key.clear()
 
     def add(self, template: Template) -> None:
-        """Raises `Refused` (100) if the name exists in that language, or the account is full."""
+        """Add a template. `Refused` (100) if the name exists in that language, or the account is full."""
         key = template.name, template.language
         if key in self.by_key:
             raise Refused(100, f"template {template.name} exists in {template.language}")
@@ -42,15 +42,15 @@ class TemplateBook:
         self.by_key[key] = template
 
     def get(self, name: str, language: str) -> Template | None:
-        """The template of a name in a language."""
+        """Return the template of a name in a language."""
         return self.by_key.get((name, language))
 
     def named(self, name: str, language: str | None = None) -> list[Template]:
-        """Every template of a name, or the one in a language."""
+        """Return every template of a name, or the one in a language."""
         return [each for each in self if each.name == name and language in (None, each.language)]
 
     def with_id(self, template_id: str) -> Template | None:
-        """The template with an id."""
+        """Return the template with an id."""
         return next((each for each in self if each.id == template_id), None)
 
     def remove(self, name: str, template_id: str | None = None) -> None:
@@ -63,7 +63,9 @@ class TemplateBook:
             del self.by_key[template.name, template.language]
 
     def refusal(self, name: str, language: str) -> Refused:
-        """Why a send may not use this name and language code: there is no template, or it is not approved."""
+        """Return the reason why a send may not use this name and language code: there is no template, or it
+        is not approved.
+        """
         template = self.get(name, language)
         if template is None:
             return Refused(132001, f"template name ({name}) does not exist in {language}")

@@ -1,4 +1,4 @@
-"""What the review of a template looks for: an example for every variable, and variables without a gap."""
+"""The review of a template: every variable must have an example, and variables must have no gap."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from drumbeat.emulator.templates.template import MEDIA_FORMATS, Component, Templ
 
 
 def lacking_example(template: Template) -> bool:
-    """Whether a variable has no example or no valid name, for which the review rejects a template."""
+    """Return whether a variable has no example or no valid name, for which the review rejects a template."""
     is_named = template.parameter_format == "NAMED"
     return any(_lacks(component, is_named=is_named) for component in template.components)
 
@@ -31,7 +31,9 @@ def _lacks(component: Component, *, is_named: bool) -> bool:
 
 
 def _are_valid(names: tuple[str, ...], is_named: bool) -> bool:
-    """Positional variables are 1 to n without a gap; named ones are words."""
+    """Return whether the names are valid: positional variables are 1 to n without a gap, named ones are
+    words.
+    """
     if is_named:
         return not any(name.isdecimal() for name in names)
     return set(names) == {str(number) for number in range(1, len(names) + 1)}
@@ -42,7 +44,9 @@ def _button_lacks(button: Mapping[str, Any]) -> bool:
 
 
 def _body_examples(example: Mapping[str, Any]) -> int:
-    """How many variables have an example: a row of texts in an array of rows, or named ones."""
+    """Return the number of variables that have an example: a row of texts in an array of rows, or
+    named ones.
+    """
     rows = example.get("body_text")
     row = rows[0] if isinstance(rows, list) and rows else None
     return _named(example, "body_text") or _texts(row)

@@ -1,4 +1,4 @@
-"""Checks that the components of a send fill a template: every placeholder once, with an allowed text."""
+"""The check that the components of a send fill a template: every placeholder once, with an allowed text."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _BUTTON_PARAMETERS = {
 
 
 def fill(template: Template, components: Any, media: MediaKinds) -> list[Any]:
-    """The values of the body's parameters in order; `Refused` (132012) if it is not filled exactly.
+    """Return the values of the body's parameters in order. `Refused` (132012) if it is not filled exactly.
 
     The media of a header follow the rules of media messages.
     """
@@ -50,12 +50,12 @@ def fill(template: Template, components: Any, media: MediaKinds) -> list[Any]:
 
 
 def beside_body(components: Sequence[Any]) -> list[Any]:
-    """What fills the header and the buttons, as it was sent."""
+    """Return the values of the header and the buttons, as they were sent."""
     return [component for component in components if component["type"].lower() != "body"]
 
 
 def _plain_body(needs: Needs, component: Any) -> list[Any] | None:
-    """The values of a component in the usual form; None if it needs the full check."""
+    """Return the values of a component in the usual form, or None if it needs the full check."""
     try:
         parameters = component["parameters"]
         if component["type"] != "body" or len(parameters) != len(needs.body):

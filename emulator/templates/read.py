@@ -1,4 +1,6 @@
-"""Reads a template from the body of a request to create one; `Refused` (100) for one that cannot be."""
+"""The reading of a template from the body of a request to create one. `Refused` (100) for an
+impossible one.
+"""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +15,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(_[A-Z]{2,3})?")
 _COMPONENT_TYPES = ("HEADER", "BODY", "FOOTER", "BUTTONS")
 BODY_LIMIT_CHARACTERS = 1024
 BUTTONS_LIMIT = 10
-# What each kind of button must have (open point).
+# The members that each kind of button must have (open point).
 _BUTTON_MEMBERS = {
     "QUICK_REPLY": ("text",),
     "URL": ("text", "url"),
@@ -31,7 +33,9 @@ EXPIRY_LIMIT_MINUTES = 90
 
 
 def read_template(content: Mapping[str, Any], template_id: str) -> Template:
-    """The template that the body asks for. Component types, formats and button types come in any case."""
+    """Return the template that the body asks for. Component types, formats and button types come in
+    any case.
+    """
     name, language, category = (content.get(each) for each in ("name", "language", "category"))
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
         raise Refused(100, "name is lower-case letters, digits and underscores")
@@ -114,7 +118,7 @@ def _read_button(given: Any) -> dict[str, Any]:
 
 
 def _with_upper(given: Any, *names: str) -> dict[str, Any]:
-    """A copy of an object in which these members, if they are texts, are in upper case."""
+    """Return a copy of an object in which these members, if they are texts, are in upper case."""
     if not isinstance(given, dict):
         raise Refused(100, "each component and each button is an object")
     return {

@@ -1,4 +1,4 @@
-"""The templates an account starts with: what a shop that sends has, in the states that occur."""
+"""The templates that an account starts with: those of a shop, in the states that occur."""
 
 from collections.abc import Callable
 from typing import Any
@@ -162,7 +162,7 @@ _SAMPLES: list[tuple[str, str, str, str, str, list[dict[str, Any]]]] = [
 
 
 def sample_templates(new_id: Callable[[], str]) -> list[Template]:
-    """The samples, each with an id of its own."""
+    """Return the samples, each with an id of its own."""
     return [
         Template(
             id=new_id(),

@@ -1,4 +1,4 @@
-"""One template, and the parameters that a send must have for it."""
+"""The template, and the parameters that a send must have for it."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ CATEGORIES = ("MARKETING", "UTILITY", "AUTHENTICATION")
 STATUSES = ("PENDING", "APPROVED", "REJECTED", "PAUSED", "DISABLED")
 MEDIA_FORMATS = ("IMAGE", "VIDEO", "DOCUMENT")
 HEADER_FORMATS = ("TEXT", *MEDIA_FORMATS, "LOCATION")
-# What fills a button on send (open point). A URL is filled only if it has a variable.
+# The value that fills a button on send (open point). A URL is filled only if it has a variable.
 _REQUIRED_BUTTONS = {"URL": "url", "COPY_CODE": "copy_code", "OTP": "url"}
 _OPTIONAL_BUTTONS = {"QUICK_REPLY": "quick_reply", "FLOW": "flow", "CATALOG": "catalog"}
 
@@ -20,10 +20,11 @@ Component = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a send must fill. Placeholders are listed once each, numbers in their order, names as they appear.
+    """The parameters that a send must fill. Placeholders are listed once each, numbers in their order, names
+    as they appear.
 
-    `header_kind`: the kind of media of the header, or location. `buttons` maps a button's index to what must
-    fill it (`url`, `copy_code`), `optional_buttons` to what may.
+    `header_kind`: the kind of media of the header, or location. `buttons` maps a button's index to the value
+    that must fill it (`url`, `copy_code`), `optional_buttons` to one that may.
     """
 
     body: tuple[str, ...] = ()
@@ -36,7 +37,7 @@ class Needs:
 
 @dataclass(slots=True)
 class Template:
-    """Name and language together are the key within an account."""
+    """A template. Name and language together are its key within an account."""
 
     id: str
     name: str
@@ -56,7 +57,7 @@ class Template:
         self.body_alone = not (needs.header or needs.header_kind or needs.buttons or needs.named)
 
     def record(self) -> dict[str, Any]:
-        """The template as the list shows it."""
+        """Return the template as the list shows it."""
         return {
             "id": self.id,
             "name": self.name,
@@ -68,7 +69,7 @@ class Template:
         }
 
     def bubble(self, values: Sequence[Any]) -> dict[str, Any]:
-        """How it looks on a phone, the body filled with `values`."""
+        """Return the template as a phone shows it, with the body filled with `values`."""
         by_type = {str(component.get("type", "")).upper(): component for component in self.components}
         header = by_type.get("HEADER", {})
         named = dict(zip(self.needs.body, map(str, values), strict=False))
@@ -83,7 +84,7 @@ class Template:
         }
 
     def announcement(self) -> dict[str, Any]:
-        """The event that announces its status (open point)."""
+        """Return the event that announces its status (open point)."""
         return {
             "event": self.status,
             "message_template_id": int(self.id),
@@ -94,17 +95,19 @@ class Template:
 
 
 def placeholders(text: str) -> tuple[str, ...]:
-    """The placeholders of a text, each once: `Hi {{1}}, {{2}}` gives `("1", "2")`."""
+    """Return the placeholders of a text, each once: `Hi {{1}}, {{2}}` gives `("1", "2")`."""
     return tuple(dict.fromkeys(_PLACEHOLDER.findall(text)))
 
 
 def _in_order(names: tuple[str, ...], *, named: bool) -> tuple[str, ...]:
-    """In the order of the parameters of a send: by number, 10 after 9, or as they appear if named."""
+    """Return the names in the order of the parameters of a send: by number, 10 after 9, or as they appear if
+    named.
+    """
     return names if named else tuple(sorted(names, key=lambda name: (len(name), name)))
 
 
 def needs_of(components: Sequence[Component], *, named: bool) -> Needs:
-    """The parameters that a send of these components must have."""
+    """Return the parameters that a send of these components must have."""
     by_type = {str(component.get("type", "")).upper(): component for component in components}
     header = by_type.get("HEADER", {})
     header_format = str(header.get("format", "TEXT")).upper()
@@ -120,7 +123,7 @@ def needs_of(components: Sequence[Component], *, named: bool) -> Needs:
 
 
 def _filled_by(kinds: Mapping[str, str], buttons: Sequence[Component]) -> dict[str, str]:
-    """A button's index → what fills it, for buttons of these kinds."""
+    """Return the kind of value that fills each button of these kinds, by the button's index."""
     return {
         str(index): kinds[button["type"]]
         for index, button in enumerate(buttons)

@@ -1,1 +1,1 @@
-"""HTTP of the emulator on top of `http_server`: known heads, decoded requests, replies, forms, routes."""
+"""The HTTP of the emulator on top of `http_server`: known heads, decoded requests, replies, forms, routes."""

@@ -14,7 +14,7 @@ KNOWN_HEADS_LIMIT = 4096
 
 
 class KnownHead(NamedTuple):
-    """What the parser made of the head of a send, and the length of the body it announces."""
+    """A head of a send as the parser read it, and the length of the body that it announces."""
 
     head: bytes
     target: bytes
@@ -23,25 +23,27 @@ class KnownHead(NamedTuple):
 
 
 class SendGateway(Application, Protocol):
-    """What a connection needs of the service behind it."""
+    """The part of the service that a connection uses."""
 
     known_heads: dict[bytes, KnownHead]
 
     def is_send(self, target: bytes, /) -> bool:
-        """Whether a POST to `target` is a send."""
+        """Return whether a POST to `target` is a send."""
         ...
 
     def send(self, target: bytes, authorization: bytes | None, body: bytes, /) -> bytes | None:
-        """The reply to a send; None if `target` takes none, or a fault may strike."""
+        """Return the reply to a send, or None if `target` takes none or a fault may strike."""
         ...
 
     def admit(self, method: bytes, target: bytes, /) -> int | Ending:
-        """At the end of a head: the largest body in bytes, or the end that a fault makes before the body."""
+        """Return, at the end of a head, the largest body in bytes, or the end that a fault makes before the
+        body.
+        """
         ...
 
 
 class EmulatorConnection(HttpConnection):
-    """Knows the heads of sends byte for byte.
+    """A connection that knows the heads of sends byte for byte.
 
     Clients repeat their heads, and parsing one costs more than everything else that HTTP does here.
     """

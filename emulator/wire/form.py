@@ -1,4 +1,4 @@
-"""Multipart forms, as an upload sends them."""
+"""The multipart forms, as an upload sends them."""
 
 from email.message import Message
 from email.parser import BytesHeaderParser
@@ -10,7 +10,7 @@ PARTS_LIMIT = 20
 
 
 class Part(NamedTuple):
-    """One field of a form; `content_type` is empty for a plain one."""
+    """One field of a form. `content_type` is empty for a plain one."""
 
     content: bytes
     content_type: str
@@ -18,7 +18,7 @@ class Part(NamedTuple):
 
 
 def read_form(content_type: bytes, body: bytes) -> dict[str, Part]:
-    """The parts of a form by name; `Refused` (100) for a body that is none."""
+    """Return the parts of a form by name. `Refused` (100) for a body that is no form."""
     boundary = _header_value(content_type).get_param("boundary")
     if not content_type.lower().startswith(b"multipart/form-data") or not isinstance(boundary, str):
         raise Refused(100, "the body is a form of type multipart/form-data")

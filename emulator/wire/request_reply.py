@@ -15,7 +15,7 @@ JSON_TYPE = "application/json; charset=UTF-8"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`path` and `query` are decoded, header names are lower case."""
+    """A decoded request. `path` and `query` are decoded, header names are lower case."""
 
     method: str
     path: str
@@ -27,7 +27,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`headers` are added to the type and the length of the content."""
+    """A reply. `headers` are added to the type and the length of the content."""
 
     status: int
     body: bytes
@@ -44,7 +44,7 @@ class StreamReply:
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """The JSON object of a request's body; `Refused` (100) for anything else."""
+    """Return the JSON object of a request's body. `Refused` (100) for anything else."""
     try:
         content = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -55,12 +55,12 @@ def parse_object(body: bytes) -> dict[str, Any]:
 
 
 def json_reply(content: Any) -> Reply:
-    """A reply with `content` as JSON."""
+    """Return a reply with `content` as JSON."""
     return Reply(200, orjson.dumps(content))
 
 
 def render_stream(reply: StreamReply, *, closing: bool) -> Iterator[bytes]:
-    """The bytes of a reply, chunk by chunk."""
+    """Yield the bytes of a reply, chunk by chunk."""
     ending = "Connection: close\r\n" if closing else ""
     yield (
         f"HTTP/1.1 200 OK\r\nContent-Type: {reply.content_type}\r\nTransfer-Encoding: chunked\r\n{ending}\r\n"
@@ -72,7 +72,7 @@ def render_stream(reply: StreamReply, *, closing: bool) -> Iterator[bytes]:
 
 
 def render(reply: Reply, *, closing: bool = False) -> bytes:
-    """The bytes of a reply; `closing` tells the peer that it is the last of the connection."""
+    """Return the bytes of a reply. `closing` tells the peer that it is the last of the connection."""
     lines = [
         f"HTTP/1.1 {reply.status} {_phrase(reply.status)}",
         f"Content-Type: {reply.content_type}",
@@ -85,7 +85,7 @@ def render(reply: Reply, *, closing: bool = False) -> bytes:
 
 
 def split_target(target: bytes) -> tuple[str, dict[str, str]]:
-    """Path and query of a request target; of a repeated query field the last counts.
+    """Return path and query of a request target. Of a repeated query field the last counts.
 
     Raises UnicodeDecodeError or ValueError for a target that is no text.
     """

@@ -12,7 +12,7 @@ Handler: TypeAlias = Callable[[Request], Reply | StreamReply | Awaitable[Reply]]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """`pattern` is a path whose `{name}` segments become the request's variables."""
+    """A route. `pattern` is a path whose `{name}` segments become the request's variables."""
 
     method: str
     pattern: str
@@ -20,20 +20,22 @@ class Route:
 
 
 class Router:
-    """Finds the handler of a request; routes are tried in the order given."""
+    """A finder of handlers. Routes are tried in the order given."""
 
     def __init__(self, routes: list[Route]) -> None:
         self._routes = [(_compile(route.pattern), route) for route in routes]
 
     def find(self, request: Request) -> tuple[Handler, Request] | None:
-        """The handler and the request with its variables; None if no route has that method and path."""
+        """Return the handler and the request with its variables, or None if no route has that method and
+        path.
+        """
         for pattern, route in self._routes:
             if route.method == request.method and (match := pattern.fullmatch(request.path)):
                 return route.handler, replace(request, variables=match.groupdict())
         return None
 
     def methods(self, path: str) -> list[str]:
-        """The methods a path answers to; empty for an unknown path."""
+        """Return the methods that a path answers to; empty for an unknown path."""
         return sorted({route.method for pattern, route in self._routes if pattern.fullmatch(path)})
 
 

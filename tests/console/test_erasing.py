@@ -18,7 +18,7 @@ async def boss(pool: Pool, url: str) -> Browser:
 async def test_a_person_is_erased_and_the_receipt_stays(pool: Pool, boss: Browser) -> None:
     asked = (await boss.get(f"/people/{PHONE}/erase")).text
     assert "in one campaign" in asked and "what the person wrote: one message" in asked
-    assert "nothing keeps the number" in asked
+    assert "the number is not on the suppression list" in asked
     reply = await boss.send(f"/people/{PHONE}/erase")
     assert reply.status == 303 and str(PHONE) not in reply.headers["Location"]
     receipt = (await boss.get(reply.headers["Location"])).text

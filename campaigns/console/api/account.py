@@ -1,4 +1,4 @@
-"""Numbers, templates, the suppression list and the audit in the interface."""
+"""The numbers, templates, the suppression list and the audit in the interface."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def templates(request: web.Request) -> web.Response:
 
 
 async def template(request: web.Request) -> web.Response:
-    """One template in each of its languages."""
+    """Show a template in each of its languages."""
     return reply({"templates": await templates_named(console_of(request).pool, request.match_info["name"])})
 
 
@@ -92,7 +92,7 @@ async def sync_all_templates(request: web.Request) -> web.Response:
 
 
 async def submit_template(request: web.Request) -> web.Response:
-    """Its review takes a while: ask for the template to see its status."""
+    """Submit a template. Its review takes a while: ask for the template to see its status."""
     asked, console = await body_of(request, TemplateRequest), console_of(request)
 
     async def work() -> dict[str, Any]:
@@ -106,7 +106,7 @@ async def submit_template(request: web.Request) -> web.Response:
 
 
 async def remove_template(request: web.Request) -> web.Response:
-    """In all its languages, or in one."""
+    """Delete a template, in all its languages or in one."""
     name, language = request.match_info["name"], query_of(request, TemplateToDelete).language
     console, actor = console_of(request), caller_of(request).name
     async with console.account() as (service, waba_id):
@@ -138,7 +138,7 @@ async def unsuppress(request: web.Request) -> web.Response:
 
 
 async def export_suppressions(request: web.Request) -> web.StreamResponse:
-    """The whole list as CSV, page by page."""
+    """Send the whole suppression list as CSV, page by page."""
     await note_audit(console_of(request).pool, caller_of(request).name, "suppression-export")
     response = web.StreamResponse(
         headers={
@@ -158,7 +158,7 @@ async def export_suppressions(request: web.Request) -> web.StreamResponse:
 
 
 async def import_list(request: web.Request) -> web.Response:
-    """A file in the form of an audience. The same again changes nothing."""
+    """Suppress the phones of a file in the form of an audience. A repeat changes nothing."""
     asked = SuppressionImport.model_validate_json(await part_text(await next_part(request, "spec")))
     console = console_of(request)
     upload = await store_upload(console.own, await next_part(request, "file"))
@@ -193,7 +193,7 @@ async def erase(request: web.Request) -> web.Response:
 
 
 def plus(phone: str) -> str:
-    """Digits in an address are those of E.164, which have a plus."""
+    """Return the phone with its plus. Digits in an address are those of E.164, which have one."""
     return f"+{phone}" if phone.isdecimal() else phone
 
 

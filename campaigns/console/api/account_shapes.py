@@ -23,7 +23,9 @@ class TemplateRequest(_Request):
 
 
 class SubmittedTemplate(TypedDict):
-    """The service may have changed the category. The template waits for its review."""
+    """A template after it was submitted. It waits for its review. The service may have changed the
+    category.
+    """
 
     name: str
     language: str
@@ -33,7 +35,7 @@ class SubmittedTemplate(TypedDict):
 
 
 class TemplateToDelete(_Request):
-    """`language` null: all of them."""
+    """A template to delete. If `language` is null, all its languages are deleted."""
 
     language: str | None = None
 
@@ -44,7 +46,9 @@ class DeletedTemplate(TypedDict):
 
 
 class SuppressionImport(_Request):
-    """How to read the file. `phone_column` null: the column that looks like phones."""
+    """The options for reading the file. If `phone_column` is null, the column that looks like phones
+    is read.
+    """
 
     reason: str = "imported"
     phone_column: str | None = None
@@ -59,7 +63,9 @@ class SuppressionUpload(_Request):
 
 
 class SuppressionImported(SuppressionChange):
-    """`rejects`: the first rows without a phone that can be read. Their people may still be sent to."""
+    """The result of an import. `rejects`: the first rows without a phone that can be read. The people of
+    these rows are not suppressed: they may still be sent to.
+    """
 
     rejected: int
     rejects: list[RejectedRow]

@@ -1,4 +1,4 @@
-"""Campaigns in the interface: seen, steered, tested."""
+"""The campaigns in the interface: their pages, commands and test sends."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ async def list_campaigns(request: web.Request) -> web.Response:
 
 
 async def named_campaign(request: web.Request) -> Campaign:
-    """The campaign of the address; NotFound if there is none. Its name is looked up once for a request."""
+    """Return the campaign of the address. NotFound if there is none. Its name is looked up once for a
+    request.
+    """
     campaign = await find_campaign(console_of(request).pool, campaign_name(request))
     set_campaign(request, campaign.name)
     return campaign
@@ -61,7 +63,7 @@ async def show_campaign(request: web.Request) -> web.Response:
 
 
 async def stream_progress(request: web.Request) -> web.StreamResponse:
-    """The status as an event each second, if it changed. Every event is the whole status."""
+    """Send the status as an event each second, if it changed. Every event is the whole status."""
     campaign, console = await named_campaign(request), console_of(request)
 
     async def read() -> dict[str, Any]:
@@ -107,7 +109,7 @@ async def resume_named(request: web.Request) -> dict[str, Any]:
 
 
 async def resume_at(request: web.Request, *, now: bool) -> dict[str, Any]:
-    """StartsAtOnce, unless `now`, if the campaign waited for a start time that has passed."""
+    """Resume the campaign. StartsAtOnce, unless `now`, if it waited for a start time that has passed."""
     return await _release(request, CampaignEvent.RESUME, partial(resume_checked, now=now), now=now)
 
 
@@ -156,7 +158,7 @@ async def _steer(action: Callable[..., Awaitable[CampaignChange]], request: web.
 
 
 def replying(action: Steer) -> Callable[[web.Request], Awaitable[web.Response]]:
-    """A handler of the interface that steers a campaign."""
+    """Return a handler of the interface that steers a campaign."""
 
     async def handle(request: web.Request) -> web.Response:
         return reply(await action(request))
@@ -166,12 +168,12 @@ def replying(action: Steer) -> Callable[[web.Request], Awaitable[web.Response]]:
 
 def change_json(change: CampaignChange, note: str = "") -> dict[str, Any]:
     found = asdict(change)
-    del found["stays_paused"]  # of `--all` alone
+    del found["stays_paused"]  # only for `--all`
     return {**found, "stopped_numbers": list(found["stopped_numbers"]), "note": note}
 
 
 async def test_send(request: web.Request) -> web.Response:
-    """Each test is a campaign of one recipient, which the workers send."""
+    """Send the message to own phones. Each test is a campaign of one recipient, which the workers send."""
     asked, console = await body_of(request, TestSendRequest), console_of(request)
     campaign = await named_campaign(request)
 

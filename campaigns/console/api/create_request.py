@@ -1,4 +1,4 @@
-"""The options of a campaign as members of a request: those of a manifest, by the same keys."""
+"""The options of a campaign as members of a request: the options of a manifest, under the same keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.options.values import checked
 from drumbeat.engine.errors import DrumbeatError
 
-# The audience is the uploaded file, and nobody names files of this machine.
+# The audience is the uploaded file, and no request may name files of this machine.
 NOT_OF_A_REQUEST = frozenset(
     {
         "audience",
@@ -41,13 +41,13 @@ class CampaignOptions(BaseModel):
     dry_run: bool = False
 
     def values(self) -> dict[str, Any]:
-        """The options that are given, by the keys of a manifest."""
+        """Return the options that are given, by the keys of a manifest."""
         given = self.model_dump(exclude_unset=True, exclude={"dry_run"})
         return {key: _texts(value) for key, value in given.items() if value is not None}
 
 
 def _texts(value: Any) -> Any:
-    """Pairs as the command line writes them."""
+    """Return pairs as the command line writes them."""
     return [f"{name}={text}" for name, text in value.items()] if isinstance(value, dict) else value
 
 
@@ -58,12 +58,12 @@ def _field(option: CampaignOption) -> tuple[Any, Any]:
 
 
 def in_words_of_keys(text: str) -> str:
-    """A text about options of the command line, as one about members of a request."""
+    """Return a text about options of the command line, as one about members of a request."""
     return _OPTION.sub(lambda found: found[1].replace("-", "_"), text)
 
 
 def blamed_on_keys(error: DrumbeatError) -> DrumbeatError:
-    """The same error, in words of a request."""
+    """Return the same error in the words of a request."""
     error.what, error.remedy = in_words_of_keys(error.what), in_words_of_keys(error.remedy)
     return error
 
@@ -81,8 +81,8 @@ CreateRequest: type[CampaignOptions] = create_model(
 
 
 def request_of(choices: Mapping[str, Any], **more: Any) -> CampaignOptions:
-    """A request with what a person chose in the pages. They also keep what is no option, the template that
-    variants are compared with, and the sources of the header's media that are not the chosen one.
+    """Return a request with the choices of a person in the pages. Choices that are no option are left out:
+    the template that variants are compared with, and the sources of the header's media that are not chosen.
     """
     chosen = {**choices, **more}
     unused = {key for kind, key in HEADER_SOURCES.items() if kind != chosen.get("header", kind)}
@@ -94,5 +94,5 @@ def request_of(choices: Mapping[str, Any], **more: Any) -> CampaignOptions:
 
 
 def spec_of_values(values: dict[str, Any]) -> CampaignSpec:
-    """The campaign that these values describe; ConfigurationError names a key that is wrong."""
+    """Return the campaign that these values describe. ConfigurationError names a key that is wrong."""
     return campaign_spec(**checked(values, campaign_spec, "the request"))

@@ -1,4 +1,4 @@
-"""A campaign from an upload: a form with the options first, and the file after them."""
+"""The creation of a campaign from an upload: a form with the options first, and the file after them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from drumbeat.engine.errors import UsageError
 
 
 async def create(request: web.Request) -> web.Response:
-    """The same again changes nothing, with or without an Idempotency-Key."""
+    """Create a campaign. A repeat changes nothing, with or without an Idempotency-Key."""
     if not request.content_type.startswith("multipart/"):
         raise Refused(415, "wrong_input", what="send a form of the parts spec and audience")
     spec = CreateRequest.model_validate_json(await part_text(await next_part(request, "spec")))

@@ -38,7 +38,7 @@ async def serve_document(_: web.Request) -> web.Response:
 
 @cache
 def document() -> Schema:
-    """OpenAPI 3.1."""
+    """Return the document, in OpenAPI 3.1."""
     schemas: dict[str, Schema] = {"Problem": PROBLEM}
     paths: dict[str, Schema] = {}
     for operation in OPERATIONS:
@@ -80,7 +80,7 @@ def _describe(operation: Operation, schemas: dict[str, Schema]) -> Schema:
     }
     if operation.takes_long:
         found["responses"]["202"] = {
-            "description": "It goes on: `Location` says how far it is",
+            "description": "The work goes on as a job: `Location` is the address of its progress",
             "headers": {"Location": {"schema": TEXT}},
             "content": {operation.media_type: {"schema": _schema(Job, schemas, "serialization")}},
         }
@@ -91,7 +91,7 @@ def _describe(operation: Operation, schemas: dict[str, Schema]) -> Schema:
 
 
 def _name(operation: Operation) -> str:
-    """`post_campaigns_name_start`."""
+    """Return the operation's id, such as `post_campaigns_name_start`."""
     return "_".join([operation.method.lower(), *re.findall(r"\w+", operation.path.replace("-", "_"))])
 
 
@@ -120,7 +120,9 @@ def _inline(model: type[BaseModel], schemas: dict[str, Schema]) -> Schema:
 
 
 def _schema(model: Any, schemas: dict[str, Schema], mode: Any) -> Schema:
-    """A reference to the schema of a class, which is added to `schemas` with all that it uses."""
+    """Return a reference to the schema of a class. Add to `schemas` that schema and all schemas that
+    it uses.
+    """
     schema = TypeAdapter(model).json_schema(ref_template=SCHEMA_PATH, mode=mode)
     schemas.update(schema.pop("$defs", {}))
     schemas[model.__name__] = schema

@@ -33,7 +33,7 @@ CHUNK_BYTES = 1 << 18
 
 
 async def export(request: web.Request) -> web.StreamResponse:
-    """Everybody who passes the filter, page by page, for programs."""
+    """Send everybody who passes the filter, page by page, for programs."""
     campaign, asked = await named_campaign(request), query_of(request, ExportQuery)
     columns = await kept_columns(request, campaign)
 
@@ -44,7 +44,7 @@ async def export(request: web.Request) -> web.StreamResponse:
 
 
 async def kept_columns(request: web.Request, campaign: Campaign) -> list[str]:
-    """The columns of the export. ConfigurationError if the recipients were pruned."""
+    """Return the columns of the export. ConfigurationError if the recipients were pruned."""
     pool = console_of(request).pool
     await require_kept(pool, campaign.campaign_id, campaign.name)
     return await export_columns(pool, campaign.campaign_id)
@@ -53,7 +53,7 @@ async def kept_columns(request: web.Request, campaign: Campaign) -> list[str]:
 async def send_export(
     request: web.Request, campaign: Campaign, asked: ExportQuery, write_to: Callable[[BinaryIO], ExportWriter]
 ) -> web.StreamResponse:
-    """`write_to`: makes the writer, which has written the headings."""
+    """Send the export. `write_to` makes the writer, which has already written the headings."""
     console, form = console_of(request), asked.format
     pool = console.pool
     filters = asked.model_dump(mode="json", exclude_defaults=True, include=set(Matching.model_fields))

@@ -16,7 +16,7 @@ class _Request(BaseModel):
 
 
 class CreateUpload(_Request):
-    """The parts of the form, in this order."""
+    """The parts of the form that creates a campaign, in this order."""
 
     spec: CreateRequest  # type: ignore[valid-type]  # a class that is made from the options
     audience: Annotated[str, Field(json_schema_extra={"format": "binary"})]
@@ -27,7 +27,9 @@ class ListUpload(_Request):
 
 
 class ListCheckRequest(_Request):
-    """How to read the rows, as `audience check` does. `param`: columns that may not be empty."""
+    """The options for reading the rows, as `audience check` takes them. `param`: columns that may not be
+    empty.
+    """
 
     sheet: str | None = None
     phone_column: str = "phone"
@@ -39,7 +41,7 @@ class ListCheckRequest(_Request):
 
 
 class CorrectedRow(_Request):
-    """`cells`: the whole row, in the order of the header."""
+    """A corrected row. `cells`: all cells of the row, in the order of the header."""
 
     line: Annotated[int, Field(ge=1, le=2**62)]
     cells: Annotated[list[str], Field(min_length=1, max_length=COLUMNS_MAX)]
@@ -50,7 +52,9 @@ class CorrectionsRequest(_Request):
 
 
 class UploadedList(TypedDict):
-    """`sheets`: those with rows, of a workbook. `columns`: empty while a sheet must be chosen."""
+    """An uploaded list. `sheets`: the sheets of a workbook that have rows. `columns` is empty while a sheet
+    must be chosen.
+    """
 
     reference: str
     name: str
@@ -59,7 +63,9 @@ class UploadedList(TypedDict):
 
 
 class CheckedList(TypedDict):
-    """`found` is null until the check has `ended`; then ask again. `checked`: rows so far."""
+    """The state of a check. `found` is null until the check has `ended`: until then, ask again. `checked`:
+    the rows checked so far.
+    """
 
     ended: bool
     checked: int

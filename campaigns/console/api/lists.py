@@ -1,4 +1,4 @@
-"""Lists that are uploaded once, checked and corrected, and then become a campaign."""
+"""The lists that are uploaded once, checked and corrected, and then become a campaign."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ CHECK_WAIT_S = 10.0  # then the reply says how far the check is; the same reques
 
 
 async def add(request: web.Request) -> web.Response:
-    """Of a workbook with several sheets, the columns are known once the check names one."""
+    """Store the list. For a workbook with several sheets, the columns are known once the check names one of
+    them.
+    """
     if not request.content_type.startswith("multipart/"):
         raise Refused(415, "wrong_input", what="send a form with the part audience")
     upload = await store_upload(console_of(request).own, await next_part(request, "audience"))
@@ -45,7 +47,7 @@ async def add(request: web.Request) -> web.Response:
 
 
 async def check(request: web.Request) -> web.Response:
-    """Begins the check if there is none with the same options and corrections."""
+    """Return the result of a check. Start the check if none with the same options and corrections exists."""
     asked, upload = await body_of(request, ListCheckRequest), upload_of(request)
     rules = RowRules(
         asked.phone_column,
@@ -68,14 +70,18 @@ async def check(request: web.Request) -> web.Response:
 
 
 async def correct(request: web.Request) -> web.Response:
-    """Each row whole, in the order of the header. The next check and the campaign have them."""
+    """Store corrected rows: each row whole, in the order of the header. The next check and the campaign use
+    them.
+    """
     asked, upload = await body_of(request, CorrectionsRequest), upload_of(request)
     add_corrections(upload, {row.line: row.cells for row in asked.rows})
     return reply({"corrected": len(read_corrections(upload))})
 
 
 async def create(request: web.Request) -> web.Response:
-    """As `POST /campaigns`. The list is removed once the campaign exists."""
+    """Create a campaign from the list, as `POST /campaigns` does. The list is removed once the campaign
+    exists.
+    """
     spec = await body_of(request, CreateRequest)
     console, actor = console_of(request), caller_of(request).name
 

@@ -1,4 +1,4 @@
-"""All operations of the interface: one table, which makes the routes and the document."""
+"""The table of all operations of the interface. It makes the routes and the document."""
 
 from __future__ import annotations
 
@@ -48,8 +48,9 @@ JSON, CSV, EVENTS = "application/json", "text/csv", "text/event-stream"
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`reply`: a class that describes it; None: any text of the media type. `key`: whether it takes an
-    Idempotency-Key, and needs one. `takes_long`: it may be answered with 202 and the address of its job.
+    """An operation of the interface. `reply` is the class that describes the reply; None stands for any text
+    of the media type. `takes_key`: it takes an Idempotency-Key. `needs_key`: it needs one. `takes_long`: it
+    may be answered with 202 and the address of its job.
     """
 
     method: str
@@ -100,69 +101,69 @@ OPERATIONS = (
         status=201, allowance=UPLOADS,
     ),
     Operation(
-        "POST", f"{LIST}/check", SEND, "Check its rows; waits some seconds", lists.check,
+        "POST", f"{LIST}/check", SEND, "Check the rows of a list; waits some seconds", lists.check,
         list_shapes.CheckedList, request=list_shapes.ListCheckRequest, allowance=LIST_CHECKS,
     ),
     Operation(
-        "POST", f"{LIST}/corrections", SEND, "Correct rows; the file stays as it is", lists.correct,
+        "POST", f"{LIST}/corrections", SEND, "Correct rows of a list; the file stays as it is", lists.correct,
         list_shapes.CorrectedCount, request=list_shapes.CorrectionsRequest,
     ),
     Operation(
-        "POST", f"{LIST}/campaign", SEND, "Create a campaign from it", lists.create, shapes.Created,
+        "POST", f"{LIST}/campaign", SEND, "Create a campaign from a list", lists.create, shapes.Created,
         request=CreateRequest, takes_key=True, takes_long=True,
     ),
-    Operation("DELETE", LIST, SEND, "Give it up", lists.remove, list_shapes.RemovedList),
-    Operation("GET", CAMPAIGN, LOOK, "How far a campaign is", campaigns.show_campaign, shapes.Status),
+    Operation("DELETE", LIST, SEND, "Remove an uploaded list", lists.remove, list_shapes.RemovedList),
+    Operation("GET", CAMPAIGN, LOOK, "Show the status of a campaign", campaigns.show_campaign, shapes.Status),
     Operation(
-        "GET", f"{CAMPAIGN}/progress", LOOK, "The same as a stream of events named progress",
+        "GET", f"{CAMPAIGN}/progress", LOOK, "Stream its status as events named progress",
         campaigns.stream_progress, media_type=EVENTS,
     ),
     Operation(
-        "GET", f"{CAMPAIGN}/report", LOOK, "Reasons, numbers and actions", campaigns.show_report,
+        "GET", f"{CAMPAIGN}/report", LOOK, "Show reasons, numbers and actions", campaigns.show_report,
         shapes.Report, allowance=WHOLE_READINGS,
     ),
     Operation(
-        "GET", f"{CAMPAIGN}/results", LOOK, "Times, variants, rates, and recipients by each property",
+        "GET", f"{CAMPAIGN}/results", LOOK, "Show times, variants, rates, and recipients by each property",
         results.show_results, results.Results,
     ),
     Operation(
-        "GET", f"{CAMPAIGN}/recipients", LOOK, "Recipients by state or code", campaigns.list_recipients,
+        "GET", f"{CAMPAIGN}/recipients", LOOK, "List recipients by state or code", campaigns.list_recipients,
         RecipientPage, shapes.RecipientsQuery,
     ),
     Operation(
-        "GET", f"{CAMPAIGN}/export", LOOK, "Recipients by a filter, as CSV or as `format` says",
+        "GET", f"{CAMPAIGN}/export", LOOK, "Export recipients by a filter, as CSV or as `format` says",
         exporting.export, None, steering_shapes.ExportQuery, media_type=CSV, allowance=EXPORTS,
     ),
     Operation(
-        "GET", f"{CAMPAIGN}/preview", LOOK, "The message of one recipient", campaigns.preview,
+        "GET", f"{CAMPAIGN}/preview", LOOK, "Show the message of one recipient", campaigns.preview,
         shapes.Preview, shapes.RecipientQuery,
     ),
     Operation(
-        "GET", f"{CAMPAIGN}/plan", LOOK, "Recipients, times and cost", campaigns.plan, shapes.Plan,
-        allowance=WHOLE_READINGS,
+        "GET", f"{CAMPAIGN}/plan", LOOK, "Show recipients, times and cost before the start", campaigns.plan,
+        shapes.Plan, allowance=WHOLE_READINGS,
     ),
-    _steering("start", "Hand it to the workers", campaigns.start_named),
-    _steering("pause", "Stop sending", campaigns.pause_named),
-    _steering("resume", "Lift a pause", campaigns.resume_named, shapes.ResumeQuery),
-    _steering("approve", "Approve its canary", campaigns.approve_named),
-    _steering("cancel", "End it for good", campaigns.cancel_named),
+    _steering("start", "Start a campaign: the workers send it", campaigns.start_named),
+    _steering("pause", "Pause a campaign", campaigns.pause_named),
+    _steering("resume", "Resume a paused campaign", campaigns.resume_named, shapes.ResumeQuery),
+    _steering("approve", "Approve the canary of a campaign", campaigns.approve_named),
+    _steering("cancel", "Cancel a campaign for good", campaigns.cancel_named),
     Operation(
-        "POST", f"{CAMPAIGN}/test-sends", SEND, "Send its message to own phones", campaigns.test_send,
-        shapes.TestSends, request=shapes.TestSendRequest, status=201, takes_key=True, needs_key=True,
-        allowance=TEST_SENDS,
+        "POST", f"{CAMPAIGN}/test-sends", SEND, "Send its message to own phones as a test",
+        campaigns.test_send, shapes.TestSends, request=shapes.TestSendRequest, status=201, takes_key=True,
+        needs_key=True, allowance=TEST_SENDS,
     ),
     Operation(
-        "POST", f"{CAMPAIGN}/retries", SEND, "Plan a campaign of those whom it did not reach",
+        "POST", f"{CAMPAIGN}/retries", SEND, "Plan a campaign for the recipients whom it did not reach",
         steering.retry, steering_shapes.Planned, request=steering_shapes.RetryRequest, takes_key=True,
         takes_long=True,
     ),
     Operation(
-        "POST", f"{CAMPAIGN}/clones", SEND, "Create a draft with its options", steering.clone,
+        "POST", f"{CAMPAIGN}/clones", SEND, "Create a draft with the options of a campaign", steering.clone,
         steering_shapes.Planned, request=steering_shapes.CloneRequest, takes_key=True,
         takes_long=True,
     ),
     Operation(
-        "PATCH", CAMPAIGN, SEND, "Change its options", steering.edit, steering_shapes.Planned,
+        "PATCH", CAMPAIGN, SEND, "Change the options of a campaign", steering.edit, steering_shapes.Planned,
         request=steering_shapes.EditRequest, takes_long=True,
     ),
     Operation(
@@ -170,52 +171,52 @@ OPERATIONS = (
         steering_shapes.Deleted,
     ),
     Operation(
-        "GET", f"{CAMPAIGN}/doubts", LOOK, "Who is in doubt, and why", steering.doubts,
+        "GET", f"{CAMPAIGN}/doubts", LOOK, "Show the recipients in doubt, and the reasons", steering.doubts,
         steering_shapes.Doubts,
     ),
     Operation(
-        "POST", f"{CAMPAIGN}/doubts", SEND, "Send to them again, or take them as sent", steering.settle,
-        steering_shapes.Doubts, request=steering_shapes.SettleRequest,
+        "POST", f"{CAMPAIGN}/doubts", SEND, "Send again to the recipients in doubt, or take them as sent",
+        steering.settle, steering_shapes.Doubts, request=steering_shapes.SettleRequest,
     ),
     Operation(
-        "POST", f"{CAMPAIGN}/suppressions", SEND, "Suppress its recipients by a filter", steering.suppress,
-        shapes.SuppressionChange, request=steering_shapes.SuppressMatching,
+        "POST", f"{CAMPAIGN}/suppressions", SEND, "Suppress recipients of a campaign by a filter",
+        steering.suppress, shapes.SuppressionChange, request=steering_shapes.SuppressMatching,
         takes_long=True,
     ),
     Operation(
-        "GET", "/jobs/{reference}", SEND, "How far it is, what was answered with 202", steering.show_job,
-        steering_shapes.Job,
+        "GET", "/jobs/{reference}", SEND, "Show the progress of a job that was answered with 202",
+        steering.show_job, steering_shapes.Job,
     ),
     Operation(
-        "GET", f"{CAMPAIGN}/replies", LOOK, "What its recipients answered, the newest first",
+        "GET", f"{CAMPAIGN}/replies", LOOK, "List the replies of its recipients, the newest first",
         steering.campaign_replies, ReplyPage, steering_shapes.RepliesQuery,
     ),
     Operation(
-        "GET", "/replies", LOOK, "What people wrote, the newest first", steering.replies, ReplyPage,
-        steering_shapes.RepliesQuery,
+        "GET", "/replies", LOOK, "List the replies of all people, the newest first", steering.replies,
+        ReplyPage, steering_shapes.RepliesQuery,
     ),
     Operation(
-        "GET", "/people/{phone}", LOOK, "All that happened to a phone", account.person, PhoneHistory,
+        "GET", "/people/{phone}", LOOK, "Show all that happened to a phone", account.person, PhoneHistory,
         shapes.PhoneQuery,
     ),
     Operation(
         "DELETE", "/people/{phone}", MANAGE, "Erase a person, for good", account.erase, ForgetReceipt,
         shapes.PhoneQuery,
     ),
-    Operation("GET", "/numbers", LOOK, "The business numbers", account.numbers, shapes.NumberList),
+    Operation("GET", "/numbers", LOOK, "List the business numbers", account.numbers, shapes.NumberList),
     Operation(
         "POST", "/numbers/{number}/resume", SEND, "Let a stopped number send again", account.resume,
         shapes.NumberResumed,
     ),
     Operation(
-        "PUT", "/numbers/{number}/limit", MANAGE, "Set its limit", account.limit, shapes.NumberLimit,
-        request=shapes.LimitRequest,
+        "PUT", "/numbers/{number}/limit", MANAGE, "Set the limit of a number", account.limit,
+        shapes.NumberLimit, request=shapes.LimitRequest,
     ),
     Operation(
         "POST", "/numbers/sync", SEND, "Read the numbers from the service", account.sync_all_numbers,
         shapes.NumberList, allowance=SERVICE_CALLS,
     ),
-    Operation("GET", "/templates", LOOK, "The templates", account.templates, shapes.TemplateList),
+    Operation("GET", "/templates", LOOK, "List the templates", account.templates, shapes.TemplateList),
     Operation(
         "POST", "/templates", SEND, "Submit a template for review", account.submit_template,
         account_shapes.SubmittedTemplate, request=account_shapes.TemplateRequest, status=201, takes_key=True,
@@ -226,15 +227,15 @@ OPERATIONS = (
         shapes.TemplateList, allowance=SERVICE_CALLS,
     ),
     Operation(
-        "GET", "/templates/{name}", LOOK, "A template in each language", account.template,
+        "GET", "/templates/{name}", LOOK, "Show a template in each language", account.template,
         shapes.TemplateList,
     ),
     Operation(
-        "DELETE", "/templates/{name}", SEND, "Delete it at the service", account.remove_template,
+        "DELETE", "/templates/{name}", SEND, "Delete a template at the service", account.remove_template,
         account_shapes.DeletedTemplate, account_shapes.TemplateToDelete, allowance=SERVICE_CALLS,
     ),
     Operation(
-        "GET", "/suppressions", LOOK, "The suppression list, by phone", account.suppressions,
+        "GET", "/suppressions", LOOK, "List the suppressed phones, by phone", account.suppressions,
         shapes.SuppressionList, shapes.SuppressionsQuery,
     ),
     Operation(
@@ -247,17 +248,18 @@ OPERATIONS = (
         request_type="multipart/form-data", takes_long=True, allowance=UPLOADS,
     ),
     Operation(
-        "GET", "/suppressions/export", LOOK, "The suppression list as CSV", account.export_suppressions,
-        media_type=CSV, allowance=EXPORTS,
+        "GET", "/suppressions/export", LOOK, "Export the suppression list as CSV",
+        account.export_suppressions, media_type=CSV, allowance=EXPORTS,
     ),
     Operation(
         "DELETE", "/suppressions/{phone}", MANAGE, "Take a phone off the list", account.unsuppress,
         shapes.SuppressionChange,
     ),
     Operation(
-        "GET", "/audit", LOOK, "Who did what, the newest first", account.audit, AuditPage, shapes.AuditQuery
+        "GET", "/audit", LOOK, "List the actions of people and programs, the newest first", account.audit,
+        AuditPage, shapes.AuditQuery,
     ),
-    Operation("GET", "/users", MANAGE, "The users", people.users, shapes.UserList),
+    Operation("GET", "/users", MANAGE, "List the users", people.users, shapes.UserList),
     Operation(
         "PUT", "/users/{name}", MANAGE, "Add a user, or change role or password", people.store,
         shapes.StoredUser, request=shapes.UserRequest,
@@ -267,7 +269,9 @@ OPERATIONS = (
         "DELETE", "/users/{name}/sessions", MANAGE, "Sign a user out everywhere", people.end_sessions,
         shapes.Removed,
     ),
-    Operation("GET", "/tokens", MANAGE, "The tokens, without their secrets", people.tokens, shapes.TokenList),
+    Operation(
+        "GET", "/tokens", MANAGE, "List the tokens, without their secrets", people.tokens, shapes.TokenList,
+    ),
     Operation(
         "POST", "/tokens", MANAGE, "Make a token", people.create_token, shapes.NewToken,
         request=shapes.TokenRequest, status=201,

@@ -1,4 +1,4 @@
-"""Users and tokens in the interface, for those who manage them."""
+"""The users and tokens in the interface, for those who manage them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ async def tokens(request: web.Request) -> web.Response:
 
 
 async def create_token(request: web.Request) -> web.Response:
-    """The name refuses a repeated request. The secret is stored nowhere, so a repeat cannot get it."""
+    """Create a token. A repeated request is refused, because the name is taken. The secret is stored nowhere,
+    so a repeat cannot get it.
+    """
     asked = await body_of(request, TokenRequest)
     pool, caller = console_of(request).pool, caller_of(request)
     secret = await add_token(pool, asked.name, asked.role, actor=caller.name, person=caller.person)

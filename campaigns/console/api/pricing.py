@@ -1,4 +1,4 @@
-"""Plans with their cost, by the table of prices that the settings name."""
+"""The plans with their cost, by the table of prices that the settings name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_TABLE = "there is no table of prices: an operator names one with DRUMBEAT_PRI
 
 
 async def stored_plan(console: Console, name: str) -> dict[str, Any]:
-    """The plan of a stored campaign as if it started now; reads all of its recipients."""
+    """Return the plan of a stored campaign as if it started now. Reads all of its recipients."""
     scope = console.settings.quota_scope
     async with console.whole_readings:
         return await _priced(
@@ -28,7 +28,7 @@ async def stored_plan(console: Console, name: str) -> dict[str, Any]:
 
 
 async def draft_plan(console: Console, spec: CampaignSpec, created: CreatedCampaign) -> dict[str, Any] | None:
-    """The plan of a campaign that a dry run checked; None if it exists already."""
+    """Return the plan of a campaign that a dry run checked, or None if the campaign exists already."""
     if not created.heads:
         return None
     scope, now = console.settings.quota_scope, datetime.now(UTC)
@@ -40,7 +40,9 @@ async def draft_plan(console: Console, spec: CampaignSpec, created: CreatedCampa
 async def _priced(
     console: Console, plan: Callable[[PriceTable | None], Awaitable[CampaignPlan]]
 ) -> dict[str, Any]:
-    """A plan is worth seeing without its cost, too."""
+    """Return the plan with its cost, or without it if the prices cannot be read: the plan alone is useful
+    too.
+    """
     path = console.settings.prices
     if path is None:
         return _json(await plan(None), NO_TABLE)

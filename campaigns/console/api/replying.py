@@ -1,4 +1,4 @@
-"""Reads what a request of the interface asks, and writes replies."""
+"""The reading of requests of the interface, and the writing of replies."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ WAIT_S = 10.0  # most work ends by then; proxies wait for a minute
 
 
 def reply(value: object, status: int = 200) -> web.Response:
-    """JSON of a dataclass or of what JSON has."""
+    """Return a reply: the JSON of a dataclass or of a JSON value."""
     return web.Response(status=status, body=orjson.dumps(value), content_type="application/json")
 
 
 def query_of(request: web.Request, model: type[Model]) -> Model:
-    """The parameters of the address; ValidationError names the wrong ones. Those of a list are repeated. An
-    empty one is not given: a form sends each of its fields.
+    """Return the parameters of the address. ValidationError names the wrong ones. A parameter with several
+    values is repeated. An empty parameter counts as not given, because a form sends each of its fields.
     """
     listed = {name for name, field in model.model_fields.items() if get_origin(field.annotation) is list}
     values = {name: [text for text in request.query.getall(name) if text] for name in request.query}
@@ -40,7 +40,7 @@ def query_of(request: web.Request, model: type[Model]) -> Model:
 
 
 async def body_of(request: web.Request, model: type[Model]) -> Model:
-    """The JSON body; ValidationError names the wrong members."""
+    """Return the JSON body. ValidationError names the wrong members."""
     return model.model_validate_json(await request.read() or b"null")
 
 
@@ -53,7 +53,8 @@ async def once(
 ) -> dict[str, Any]:
     """Do `work`, which creates something, once for each Idempotency-Key.
 
-    `content`: what the request asks for. `required`: without a key a repeated request would do it again.
+    `content`: the body of the request. `required`: the key is required, because without one a repeated
+    request would do the work again.
     """
     key = request.headers.get(KEY_HEADER, "")
     if len(key) > KEY_CHARACTERS_MAX or (required and not key):
@@ -66,7 +67,7 @@ async def once(
 
 
 def reference_of(request: web.Request, content: bytes) -> str:
-    """Names the job of a request. The same request again, while it is worked on, finds the same job."""
+    """Return the name of a request's job. While a job runs, the same request finds it by this name."""
     key = request.headers.get(KEY_HEADER, "")
     path = f"{own_path(request)}?{request.query_string}"
     asked = f"{caller_of(request).name}\n{request.method} {path}\n{key}\n".encode()
@@ -82,10 +83,10 @@ async def worked(
     costly: bool = True,
     release: Callable[[], None] = lambda: None,
 ) -> web.Response:
-    """The reply of the work if it ends soon; else 202 with the address of its job, which goes on.
+    """Return the reply of the work if it ends soon, else 202 with the address of its job, which goes on.
 
-    `content`: what the request asks for. `takes_key`: the work is done once for each Idempotency-Key.
-    `release`: called when nothing needs any more what the request brought.
+    `content`: the body of the request. `takes_key`: the work is done once for each Idempotency-Key.
+    `release`: called when nothing uses the request's files any more.
     """
 
     async def whole(progress: ProgressCallback) -> dict[str, Any]:
@@ -110,7 +111,9 @@ def job_key(reference: str) -> str:
 
 
 def job_json(job: Job) -> dict[str, Any]:
-    """`reply`, `problem`: what the request would have been answered, once the job has ended."""
+    """Return a job as JSON. Once it has ended, `reply` or `problem` is the answer that the request would have
+    got.
+    """
     progress = job.progress
     return {
         "ended": job.has_ended,

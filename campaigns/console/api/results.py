@@ -15,8 +15,8 @@ from drumbeat.campaigns.console.result_readings import READINGS
 
 
 class CountedSpending(TypedDict):
-    """What the service charges for. `billable`: messages by category. `cost`: by currency, null without a
-    table of prices. `unpriced`: billable messages by country without a price.
+    """The messages that the service charges for. `billable`: messages by category. `cost`: by currency, null
+    without a table of prices. `unpriced`: billable messages by country without a price.
     """
 
     billable: dict[str, int]
@@ -26,9 +26,9 @@ class CountedSpending(TypedDict):
 
 
 class CountedResults(TypedDict):
-    """What came of a campaign by `as_of`. `by`: the lines of `campaign report --by`, by property. Times:
-    `p50`, `p90` and `p99`. `rates`: requests a second of each number, in slots of equal length from `begins`
-    to `ends`.
+    """The results of a campaign at the time `as_of`. `by`: the lines of `campaign report --by`, by property.
+    Times have `p50`, `p90` and `p99`. `rates`: requests a second of each number, in slots of equal length
+    from `begins` to `ends`.
     """
 
     as_of: datetime
@@ -47,8 +47,8 @@ class CountedResults(TypedDict):
 
 
 class Results(TypedDict):
-    """`results` null: not counted yet, ask again. `counted`: how many recipients are counted so far, while
-    they are counted again; else null.
+    """The results, if they are counted. If `results` is null, ask again. `counted`: how many recipients are
+    counted so far while a count runs, else null.
     """
 
     counted: int | None

@@ -29,7 +29,7 @@ class _Request(BaseModel):
 
 
 class NoQuery(_Request):
-    """No parameters."""
+    """A query without parameters."""
 
 
 class CampaignsQuery(_Request):
@@ -72,7 +72,7 @@ class SuppressRequest(_Request):
 
 
 class LimitRequest(_Request):
-    """`limit_per_s` null: the service's own limit."""
+    """A limit for a number. `limit_per_s` null stands for the service's own limit."""
 
     limit_per_s: Annotated[float | None, Field(ge=LIMIT_PER_S_MIN, le=LIMIT_PER_S_MAX, allow_inf_nan=False)]
 
@@ -82,7 +82,7 @@ class ResumeQuery(_Request):
 
 
 class TestSendRequest(_Request):
-    """`region` null: national numbers are read as those of the campaign's list."""
+    """A test send. If `region` is null, national numbers are read like those of the campaign's list."""
 
     phones: Annotated[list[str], Field(min_length=1, max_length=20)]
     region: str | None = None
@@ -90,7 +90,7 @@ class TestSendRequest(_Request):
 
 
 class UserRequest(_Request):
-    """`password` null: an existing user keeps the password; a new one has none."""
+    """A user to store. If `password` is null, an existing user keeps the password, and a new one has none."""
 
     role: Role
     password: str | None = None
@@ -123,7 +123,7 @@ class Share(TypedDict):
 
 
 class Waiting(TypedDict):
-    """Recipients who wait for the hours of their time zones."""
+    """The recipients who wait for the hours of their time zones."""
 
     reason: str
     code: str | None
@@ -132,14 +132,14 @@ class Waiting(TypedDict):
 
 
 class WhyInWords(TypedDict):
-    """What the campaign waits for, or is slowed by, with who, where and until when."""
+    """The reason why the campaign waits or is slowed: with who, where and until when."""
 
     code: str
     words: str
 
 
 class _Progress(TypedDict):
-    """What status and report both say. Their `numbers` differ."""
+    """The members that status and report share. Their `numbers` differ."""
 
     schema: Literal[1]
     name: str
@@ -165,13 +165,13 @@ class _Progress(TypedDict):
 
 
 class Status(_Progress):
-    """As `campaign status --json`."""
+    """The status of a campaign, as `campaign status --json` writes it."""
 
     numbers: list[NumberProgress]
 
 
 class Change(TypedDict):
-    """The state of a campaign after a command. `note`: what to know beside it; else empty."""
+    """The state of a campaign after a command. `note`: a remark about the change, or empty."""
 
     name: str
     state: CampaignState
@@ -198,7 +198,9 @@ class SuppressedPhone(TypedDict):
 
 
 class SuppressionList(TypedDict):
-    """`next`: what continues the list as `after`; null at its end."""
+    """A page of the suppression list. `next`: the value of `after` for the next page, null on the
+    last one.
+    """
 
     suppressions: list[SuppressedPhone]
     next: int | None
@@ -221,7 +223,9 @@ class NumberLimit(TypedDict):
 
 
 class TestSends(TypedDict):
-    """`campaigns`: each test is a campaign of its own. `nobody_sends`: they wait for a worker."""
+    """The tests that were created. `campaigns`: each test is a campaign of its own. `nobody_sends`: no worker
+    runs, so the tests wait for one.
+    """
 
     campaigns: list[str]
     nobody_sends: bool
@@ -245,7 +249,7 @@ class TokenList(TypedDict):
 
 
 class NewToken(TypedDict):
-    """`token`: the secret. It is not shown again."""
+    """A new token. `token`: the secret. It is not shown again."""
 
     name: str
     role: Role
@@ -261,7 +265,9 @@ class RejectedRow(TypedDict):
 
 
 class Cost(TypedDict):
-    """By the table of prices. `totals`: by currency. `unpriced`: recipients by country without a price."""
+    """The cost by the table of prices. `totals`: by currency. `unpriced`: recipients by country without a
+    price.
+    """
 
     category: str
     totals: dict[str, str]
@@ -271,7 +277,9 @@ class Cost(TypedDict):
 
 
 class Plan(TypedDict):
-    """As `campaign plan --json`. `cost_problem`: why there is no cost; empty if there is one."""
+    """The plan of a campaign, as `campaign plan --json` writes it. `cost_problem`: the reason why there is no
+    cost, or empty.
+    """
 
     schema: Literal[1]
     name: str
@@ -295,7 +303,7 @@ class Plan(TypedDict):
 
 
 class SamePeople(TypedDict):
-    """A campaign of the last days, and how many of its recipients are in this audience too."""
+    """A campaign of the last days, and the number of its recipients who are in this audience too."""
 
     name: str
     started: bool
@@ -304,7 +312,9 @@ class SamePeople(TypedDict):
 
 
 class Created(TypedDict):
-    """As `campaign create --json`. `rejects`: the first rejected and duplicate rows. `plan`: of a dry run."""
+    """The created campaign, as `campaign create --json` writes it. `rejects`: the first rejected and
+    duplicate rows. `plan`: only after a dry run.
+    """
 
     name: str
     state: str
@@ -350,7 +360,9 @@ class ReportedNumber(TypedDict):
 
 
 class Report(_Progress):
-    """As `campaign report --json`. `reasons`: by the state of the recipients."""
+    """The report of a campaign, as `campaign report --json` writes it. `reasons`: by the state of the
+    recipients.
+    """
 
     template: str
     language: str
@@ -367,7 +379,9 @@ class Report(_Progress):
 
 
 class Preview(TypedDict):
-    """As `campaign preview --json`. `row`: the line of the audience."""
+    """The message of one recipient, as `campaign preview --json` writes it. `row`: the line of the
+    audience.
+    """
 
     schema: Literal[1]
     name: str

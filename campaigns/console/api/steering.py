@@ -1,4 +1,4 @@
-"""What can be done with a campaign: retried, cloned, edited, deleted, settled; and its people suppressed."""
+"""The actions on a campaign: retry, clone, edit, delete, settle, and suppress its recipients."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from drumbeat.engine.errors import NotFound, UsageError
 
 
 async def retry(request: web.Request) -> web.Response:
-    """A linked campaign of those whom nothing reached. The same again changes nothing."""
+    """Create a linked campaign of the recipients whom no message reached. A repeat changes nothing."""
     return await _planned(request, retry_named, await body_of(request, RetryRequest), takes_key=True)
 
 
@@ -54,7 +54,9 @@ async def _planned(
     takes_key: bool = False,
     costly: bool = True,
 ) -> web.Response:
-    """Plan it beside the request. `plan`: `retry_named`, or one that takes the same."""
+    """Plan the campaign in the background, as a job. `plan`: `retry_named`, or a function with the same
+    parameters.
+    """
     console, campaign, actor = console_of(request), await named_campaign(request), caller_of(request).name
 
     async def work(progress: ProgressCallback) -> dict[str, Any]:
@@ -85,7 +87,7 @@ async def retry_named(
 
 
 async def clone(request: web.Request) -> web.Response:
-    """The same again changes nothing."""
+    """Create a draft with the same options. A repeat changes nothing."""
     return await _planned(request, clone_named, await body_of(request, CloneRequest), takes_key=True)
 
 
@@ -113,14 +115,16 @@ async def edit(request: web.Request) -> web.Response:
 
 
 def may_be_planned_anew(campaign: Campaign) -> bool:
-    """Else an edit takes no time, and must not wait for the plans of others: it may stop what goes wrong."""
+    """Return whether an edit may plan the recipients anew, which waits for its turn. Any other edit takes no
+    time and must not wait for the plans of others: it may stop what goes wrong.
+    """
     return campaign.state is CampaignState.DRAFT
 
 
 async def edit_named(
     console: Console, name: str, asked: EditRequest, actor: str, progress: ProgressCallback = no_progress
 ) -> CreatedCampaign:
-    """ChangeRefused, with every difference, if one may not change now."""
+    """Change the options of a campaign. ChangeRefused, with every difference, if one may not change now."""
     require_remote(asked.changes)
     return await edit_campaign(
         console.database_url,
@@ -168,7 +172,9 @@ async def settle(request: web.Request) -> web.Response:
 
 
 async def settle_named(request: web.Request, action: str | None) -> Settled:
-    """Sends nothing: the workers send to those who are sent to again."""
+    """Settle the recipients in doubt. It sends nothing itself: the workers send to those who are sent to
+    again.
+    """
     console, name = console_of(request), campaign_name(request)
     return await settle_campaign(
         console.pool, name, action, console.settings.silence_s, actor=caller_of(request).name
@@ -182,7 +188,9 @@ def doubts_json(settled: Settled) -> dict[str, Any]:
 
 
 async def suppress(request: web.Request) -> web.Response:
-    """Everybody who matches, whatever their number: to finish an interrupted request, repeat it."""
+    """Suppress every recipient who matches, whatever their number. To finish an interrupted request, repeat
+    it.
+    """
     campaign, asked = await named_campaign(request), await body_of(request, SuppressMatching)
 
     async def work(progress: ProgressCallback) -> dict[str, Any]:
@@ -200,7 +208,7 @@ async def suppress_named(
     actor: str,
     progress: ProgressCallback = no_progress,
 ) -> SuppressionCounts:
-    """UsageError if the filter admits everybody because it is empty."""
+    """Suppress the recipients who match. UsageError if the filter admits everybody because it is empty."""
     if asked.wanted == EVERYBODY:
         raise UsageError("it is not said whom to suppress", remedy="name a state, or every state")
     return await suppress_matching(
@@ -222,7 +230,7 @@ async def replies(request: web.Request) -> web.Response:
 
 
 async def show_job(request: web.Request) -> web.Response:
-    """What a request began that was answered with 202."""
+    """Show the progress of a job that was answered with 202."""
     job = console_of(request).jobs.find(job_key(request.match_info["reference"]))
     if job is None:
         raise NotFound("this work is not known any more", remedy="campaigns and the audit show what it did")

@@ -1,4 +1,4 @@
-"""The shapes of requests and replies about what can be done with a campaign."""
+"""The shapes of requests and replies of the actions on a campaign."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -21,7 +21,7 @@ class _Request(BaseModel):
 
 
 class Matching(_Request):
-    """Whom an action concerns; an empty list admits everybody."""
+    """The recipients whom an action concerns. An empty list admits everybody."""
 
     state: Annotated[list[RecipientState], Field(max_length=VALUES_MAX)] = []
     code: Annotated[list[Code], Field(max_length=VALUES_MAX)] = []
@@ -32,7 +32,7 @@ class Matching(_Request):
 
     @property
     def wanted(self) -> ExportFilter:
-        """As the export takes it. A code is that of a failed recipient."""
+        """Return the filter as the export takes it. A code is that of a failed recipient."""
         states = self.state or ([RecipientState.FAILED] if self.code else [])
         return ExportFilter(
             frozenset(states),
@@ -45,13 +45,13 @@ class Matching(_Request):
 
 
 class ExportQuery(Matching):
-    """As the options of `campaign export`."""
+    """The options of `campaign export`."""
 
     format: ExportForm = ExportForm.CSV
 
 
 class SuppressMatching(Matching):
-    """At least one member says whom; `state` may list every state."""
+    """The recipients to suppress. At least one member is required; `state` may list every state."""
 
     reason: str = "added in the console"
 
@@ -62,7 +62,7 @@ class RepliesQuery(_Request):
 
 
 class RetryRequest(_Request):
-    """As the options of `campaign retry`. `code`: only of those who failed with one of these."""
+    """The options of `campaign retry`. `code`: retry only recipients who failed with one of these codes."""
 
     name: str | None = None
     code: Annotated[list[Code], Field(max_length=VALUES_MAX)] = []
@@ -72,9 +72,9 @@ class RetryRequest(_Request):
 
 
 class EditRequest(_Request):
-    """`changes`: options by the keys of a manifest, without those that name files or databases. `unset`: keys
-    to leave out. Of an uploaded list, the stored recipients are planned anew. `now`: a scheduled campaign
-    whose new start has passed may send at once.
+    """The changes to a campaign. `changes`: options by the keys of a manifest, without those that name files
+    or databases. `unset`: keys to leave out. For an uploaded list, the stored recipients are planned anew.
+    `now`: a scheduled campaign whose new start has passed may send at once.
     """
 
     changes: dict[str, Any] = {}
@@ -84,7 +84,7 @@ class EditRequest(_Request):
 
 
 class CloneRequest(_Request):
-    """`name`: of the new campaign. The rest as of an edit."""
+    """A copy of a campaign. `name`: the name of the new campaign. The other members are those of an edit."""
 
     name: str
     changes: dict[str, Any] = {}
@@ -93,7 +93,9 @@ class CloneRequest(_Request):
 
 
 class SettleRequest(_Request):
-    """`resend`: send again to everybody in doubt, perhaps twice. `assume-sent`: take them as sent."""
+    """The decision about recipients in doubt. `resend`: send again to all of them; some may get the message
+    twice. `assume-sent`: count them as sent.
+    """
 
     action: Literal["resend", "assume-sent"]
 
@@ -106,7 +108,9 @@ class OptionChange(TypedDict):
 
 
 class Planned(TypedDict):
-    """A campaign after a retry, clone or edit. `changes`: what an edit changed, or would change."""
+    """A campaign after a retry, clone or edit. `changes`: the options that an edit changed or would
+    change.
+    """
 
     name: str
     state: CampaignState
@@ -125,8 +129,8 @@ class Planned(TypedDict):
 
 
 class Job(TypedDict):
-    """Work that goes on after a reply of 202. Once it has `ended`, `reply` or `problem` is what the request
-    would have been answered.
+    """A job that goes on after a reply of 202. Once it has `ended`, `reply` or `problem` is the answer that
+    the request would have got.
     """
 
     ended: bool
@@ -142,8 +146,8 @@ class Deleted(TypedDict):
 
 
 class Doubts(TypedDict):
-    """As `campaign settle --json`. `recipients`: whom the action concerned. `may_resend`: whether a resend
-    would send to anybody who is left.
+    """The recipients in doubt, as `campaign settle --json` writes them. `recipients`: those whom the action
+    concerned. `may_resend`: whether a resend would send to any of those who are left.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Creates a campaign from an uploaded audience, as `campaign create` does."""
+"""The creation of a campaign from an uploaded audience, as `campaign create` does it."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ async def create_from_upload(
     actor: str,
     lists_rejects: bool = True,
 ) -> dict[str, Any]:
-    """Plan the campaign, or with `dry_run` only check everything. Errors as `create_campaign`.
+    """Plan the campaign, or with `dry_run` only check everything. Raises the errors of `create_campaign`.
 
-    `lists_rejects`: a dry run reads the file once more for them.
+    `lists_rejects`: a dry run reads the file once more to list its rejected rows.
     """
     spec = spec_of(asked, upload)
     if not asked.dry_run:
@@ -70,7 +70,9 @@ async def create_from_upload(
 
 
 async def _list_rejects(console: Console, upload: Upload, spec: CampaignSpec) -> None:
-    """A dry run keeps no list, and who corrects the file needs one. It has no duplicates."""
+    """Write a list of rejects after a dry run, which keeps none. The person who corrects the file needs it.
+    The list has no duplicates.
+    """
     seen = await asyncio.to_thread(glimpse, upload.path, spec.reading)
     async with console.pool.acquire() as connection:
         rules = await row_rules(connection, spec, seen.columns)
@@ -80,7 +82,9 @@ async def _list_rejects(console: Console, upload: Upload, spec: CampaignSpec) ->
 
 
 def spec_of(asked: CampaignOptions, upload: Upload) -> CampaignSpec:
-    """The campaign of an upload. In its stored options, files have the names that their owner gave them."""
+    """Return the campaign of an upload. In its stored options, files have the names that their owner gave
+    them.
+    """
     values = asked.values()
     require_no_files(values.get("exclude", ()), upload)
     located = {"audience": str(upload.path), "rejects": str(upload.rejects)}
@@ -112,6 +116,6 @@ def created_json(
 
 
 def first_rejects(path: Path) -> list[dict[str, Any]]:
-    """The first rows of a list of rejects."""
+    """Return the first rows of a list of rejects."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         return [{**row, "line": int(row["line"])} for row in islice(csv.DictReader(file), REJECTS_SHOWN_MAX)]

@@ -1,1 +1,1 @@
-"""The pages, rendered on the server. Without a script, everything can be read and done."""
+"""The pages, rendered on the server. A reader without scripts can read and do everything."""

@@ -1,4 +1,4 @@
-"""Numbers, the suppression list and the audit."""
+"""The pages of numbers, the suppression list and the audit."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def _standing(request: web.Request) -> dict[str, Any]:
 
 
 def shared_numbers(console: Console) -> SharedReadings[list[BusinessNumber]]:
-    """The numbers, read once a second however many look."""
+    """Return the readings of the numbers: made once a second however many look."""
 
     async def read(_: str) -> list[BusinessNumber]:
         return await list_numbers(console.pool)
@@ -92,7 +92,7 @@ async def resume(request: web.Request) -> web.Response:
 
 
 async def limit(request: web.Request) -> web.Response:
-    """If it is refused, the page has the limit as it was typed."""
+    """Set the limit of a number. If it is refused, the page shows the limit as it was typed."""
     text, number = await field_of(request, "limit_per_s"), request.match_info["number"]
     try:
         await set_limit(console_of(request).pool, number, read_limit(text), actor=caller_of(request).name)
@@ -102,7 +102,9 @@ async def limit(request: web.Request) -> web.Response:
 
 
 def read_limit(text: str) -> float | None:
-    """A rate; None for an empty text, which means the service's own limit. UsageError for other texts."""
+    """Return a rate, or None for an empty text, which means the service's own limit. UsageError for other
+    texts.
+    """
     try:
         return float(text.replace(",", ".")) if text else None
     except ValueError:
@@ -125,7 +127,7 @@ async def _suppression(
 
 
 async def suppress(request: web.Request) -> web.Response:
-    """If it is refused, the page has the form as it was typed."""
+    """Suppress phones. If that is refused, the page shows the form as it was typed."""
     typed = {name: await field_of(request, name) for name in NOTHING_TYPED}
     phones, region = lines_of(typed["phones"]) or [""], typed["region"] or None
     actor = caller_of(request).name
@@ -145,7 +147,7 @@ async def unsuppress(request: web.Request) -> web.Response:
 
 
 def _back(request: web.Request) -> str:
-    """To the person whose page the form was on, else to the list."""
+    """Return the address to go back to: the person whose page the form was on, else the list."""
     person = request.query.get("person", "")
     return f"/people/{person}" if person.isdecimal() else "/suppression"
 

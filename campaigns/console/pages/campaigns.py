@@ -1,4 +1,4 @@
-"""The campaigns, and one campaign, live."""
+"""The pages of the campaigns, and of one campaign, live."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LISTS: web.AppKey[SharedReadings[str]] = web.AppKey("lists", SharedReadings)
 PAGE_ROWS = 25
 STEERING = {"start": start_named, "pause": pause_named, "cancel": cancel_named}
 EVENTS = (CampaignEvent.START, CampaignEvent.PAUSE, CampaignEvent.RESUME, CampaignEvent.CANCEL)
-CONFIRMED = (CampaignEvent.START, CampaignEvent.CANCEL)  # what cannot be undone is asked first
+CONFIRMED = (CampaignEvent.START, CampaignEvent.CANCEL)  # a page confirms first what cannot be undone
 
 
 async def home(_: web.Request) -> web.Response:
@@ -70,7 +70,9 @@ async def stream_all(request: web.Request) -> web.StreamResponse:
 
 
 def shared_lists(console: Console) -> SharedReadings[str]:
-    """The live parts of lists by language and query: read and rendered once a second, however many look."""
+    """Return the live parts of lists by language and query: read and rendered once a second, however many
+    look.
+    """
 
     async def read(key: str) -> str:
         code, _, query = key.partition(" ")
@@ -81,7 +83,7 @@ def shared_lists(console: Console) -> SharedReadings[str]:
 
 
 async def _list_values(console: Console, asked: CampaignsQuery) -> dict[str, Any]:
-    """A page of campaigns, and all those that need a person, whatever the page."""
+    """Return a page of campaigns, and all campaigns that need a person, whatever the page."""
     states = [] if asked.state is None else [asked.state]
     async with console.pool.acquire() as connection:
         found = await campaign_page(
@@ -115,7 +117,9 @@ async def stream_one(request: web.Request) -> web.StreamResponse:
 
 
 def shared_views(console: Console) -> SharedReadings[str]:
-    """The live parts of campaigns by language, role and name: rendered once a second, however many look."""
+    """Return the live parts of campaigns by language, role and name: rendered once a second, however many
+    look.
+    """
 
     async def read(key: str) -> str:
         code, role, name = key.split(" ", 2)
@@ -125,7 +129,7 @@ def shared_views(console: Console) -> SharedReadings[str]:
 
 
 async def live_part(console: Console, name: str, texts: Texts, role: Role) -> str:
-    """The part of a campaign's page that changes while it is sent."""
+    """Return the part of a campaign's page that changes while the campaign is sent."""
     campaign = await find_campaign(console.pool, name)
     status = await console.watch.status(campaign.campaign_id)
     rates = await console.watch.rates(status, campaign.campaign_id)
@@ -153,27 +157,31 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
 
 
 async def _confirmed(console: Console, campaign: Campaign) -> tuple[CampaignEvent, ...]:
-    """Return what is asked first. So is a resume that is the first start, and at once."""
+    """Return the actions that a page confirms first. A resume is one of them if it starts the campaign for
+    the first time, at once.
+    """
     async with console.pool.acquire() as connection:
         starts = await would_start(connection, campaign)
     return (*CONFIRMED, CampaignEvent.RESUME) if starts else CONFIRMED
 
 
 def possible(campaign: Campaign) -> list[CampaignEvent]:
-    """What a person can do with it now. Before its plan is complete: nothing."""
+    """Return the actions that a person can take now. Before its plan is complete, a campaign has none."""
     if campaign.planned_at is None:
         return []
     return [event for event in EVENTS if _is_offered(campaign.state, event)]
 
 
 def _is_offered(state: CampaignState, event: CampaignEvent) -> bool:
-    """Of a scheduled campaign, `start` is left to its time. A draft sends nothing that a pause would stop."""
+    """Return whether the page offers the action. A scheduled campaign starts by its time, so `start` is not
+    offered. A draft sends nothing that a pause would stop.
+    """
     left_out = {(CampaignState.SCHEDULED, CampaignEvent.START), (CampaignState.DRAFT, CampaignEvent.PAUSE)}
     return allows(state, event) and (state, event) not in left_out
 
 
 async def ask(request: web.Request) -> web.Response:
-    """What cannot be undone, before it is done."""
+    """Show the page that confirms an action that cannot be undone."""
     campaign, action = await named_campaign(request), request.match_info["action"]
     if action in (CampaignEvent.START, CampaignEvent.RESUME):
         return redirect(campaign_url(campaign.name, "launch"))
@@ -184,8 +192,8 @@ async def ask(request: web.Request) -> web.Response:
 
 
 async def act(request: web.Request) -> web.Response:
-    """Start, pause, resume or cancel, as the interface does. A resume that would start it asks on its start
-    page first.
+    """Start, pause, resume or cancel, as the interface does. A resume that would start the campaign leads to
+    its start page first.
     """
     if request.match_info["action"] == CampaignEvent.RESUME:
         return await _resume(request)
@@ -197,7 +205,9 @@ async def act(request: web.Request) -> web.Response:
 
 
 async def _resume(request: web.Request) -> web.Response:
-    """A draft that was paused is asked too: it may have had a start time when the page was loaded."""
+    """Resume the campaign, or lead to its start page. A paused draft leads there too: it may have had a start
+    time when the page was loaded.
+    """
     campaign = await named_campaign(request)
     if CampaignEvent.RESUME in await _confirmed(console_of(request), campaign):
         return redirect(campaign_url(campaign.name, "launch"))

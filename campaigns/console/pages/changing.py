@@ -1,4 +1,4 @@
-"""Edit and clone: the options of a campaign as a form."""
+"""The pages to edit and to clone: the options of a campaign as a form."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ NUMBER = "number"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """An option by its key. `example`: what an empty field shows. `choices`: the first is the default."""
+    """An option by its key. `example`: the text that an empty field shows. `choices`: the first is the
+    default.
+    """
 
     key: str
     example: str = ""
@@ -73,7 +75,7 @@ async def show_edit(request: web.Request) -> web.Response:
 
 
 async def edit(request: web.Request) -> web.Response:
-    """Only what differs is changed: an option that the form does not show stays."""
+    """Change the options that differ. An option that the form does not show stays."""
     values = await _edit_values(request)
     campaign, stored = values["campaign"], values["given"]
     posted = await request.post()
@@ -99,21 +101,25 @@ async def edit(request: web.Request) -> web.Response:
 
 
 def moment_in(stored: str | None, typed: str, clock: str) -> str:
-    """The time that was typed on this clock. A stored one that looks the same stays: it may have seconds."""
+    """Return the time that was typed on this clock. If it looks like the stored time, return the stored one,
+    which may have seconds.
+    """
     if stored is not None and local_of(stored, clock) == typed:
         return stored
     return moment_of(typed, clock)
 
 
 def differences(stored: Mapping[str, Any], sent: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
-    """What a form changes, and what it leaves empty that was given before."""
+    """Return the options that a form changes, and the keys that it leaves empty and that had a value
+    before.
+    """
     changes = {key: text for key, text in sent.items() if text and text != str(stored.get(key, ""))}
     changes = {key: text for key, text in changes.items() if key in stored or text != default_of(key)}
     return changes, [key for key, text in sent.items() if not text and key in stored]
 
 
 def default_of(key: str) -> str:
-    """What a list shows while nothing is chosen."""
+    """Return the text that a list shows while nothing is chosen."""
     return next((each.choices[0] for each in FIELDS if each.key == key and each.choices), "")
 
 
@@ -139,7 +145,7 @@ async def show_clone(request: web.Request) -> web.Response:
 
 
 async def clone(request: web.Request) -> web.Response:
-    """A draft with the same options, for the stored recipients or those of one state."""
+    """Create a draft with the same options, for the stored recipients or those of one state."""
     campaign = await named_campaign(request)
     given = {field: await field_of(request, field) for field in ("new_name", "state")}
 

@@ -1,4 +1,4 @@
-"""Erasing one person: what goes and what stays, before; the receipt, afterwards."""
+"""The pages that erase one person: before, the data that goes and stays; afterwards, the receipt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def _ask(request: web.Request, problem: Problem | None = None) -> web.Resp
 
 
 async def erase(request: web.Request) -> web.Response:
-    """Erase, and go on to the receipt. Its address holds the pseudonym, never the phone."""
+    """Erase the person, and go on to the receipt. Its address holds the pseudonym, never the phone."""
     spellings = read_spellings(plus(request.match_info["phone"]), None)
     try:
         async with console_of(request).pool.acquire() as connection:

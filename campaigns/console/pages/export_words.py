@@ -1,4 +1,4 @@
-"""An export for people: headings and values in words, and times on one clock."""
+"""The export for people: headings and values in words, and times on one clock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ TIMES = ("sent_at", "delivered_at", "read_at", "failed_at")
 
 @dataclass(frozen=True, slots=True)
 class ExportWords:
-    """`zone`: whose clock shows times. `columns`: of the export for programs."""
+    """The words of an export. `zone`: times are shown on its clock. `columns`: the columns of the export for
+    programs.
+    """
 
     texts: PageTexts
     zone: str
@@ -26,7 +28,7 @@ class ExportWords:
 
     @property
     def headings(self) -> list[str]:
-        """The phone, the columns of the list, then what became of the message."""
+        """Return the phone, the columns of the list, then the result of the message."""
         return [
             self.texts("export.phone"),
             *map(self._heading, self.columns[len(EXPORT_COLUMNS) :]),
@@ -69,7 +71,7 @@ def _phone(written: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WordsWriter:
-    """Writes pages of the export for programs in words."""
+    """A writer that turns pages of the export for programs into words."""
 
     words: ExportWords
     writer: ExportWriter

@@ -1,4 +1,4 @@
-"""The form that says whom an export holds, and in which form."""
+"""The form of an export: the recipients that it holds, and its form."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ IN_WORDS = (ExportForm.CSV, ExportForm.XLSX)
 
 
 class PageExport(ExportQuery):
-    """`words`: headings and values in words, which only CSV and Excel have; `zone`: whose clock they use."""
+    """The options of an export from a page. `words`: headings and values in words, which only CSV and Excel
+    have. `zone`: times are shown on its clock.
+    """
 
     words: bool = False
     zone: str = ""
 
 
 async def export(request: web.Request) -> web.StreamResponse:
-    """Everybody who passes the filter, for people or for programs."""
+    """Send everybody who passes the filter, for people or for programs."""
     campaign, asked, texts = await named_campaign(request), query_of(request, PageExport), texts_for(request)
     columns = await kept_columns(request, campaign)
     zone = asked.zone if asked.zone in time_zones() else texts.zone

@@ -1,4 +1,4 @@
-"""What else can be done with a campaign, beside starting, pausing, resuming and cancelling it."""
+"""The further actions on a campaign, beside starting, pausing, resuming and cancelling it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ APPROVE, RETRY, SETTLE, EDIT, CLONE, DELETE = ACTIONS = (
 
 
 def further(campaign: Campaign, status: CampaignStatus) -> list[str]:
-    """What makes sense now. Before its plan is complete, and for a test: nothing."""
+    """Return the actions that make sense now. A test has none, and a campaign has none before its plan is
+    complete.
+    """
     if campaign.planned_at is None or campaign.test_of is not None:
         return []
     is_over, has_recipients = campaign.state in FINAL_STATES, not status.pruned_recipients

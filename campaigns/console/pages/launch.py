@@ -1,4 +1,4 @@
-"""Before a campaign starts: what cannot be undone, in one place, and a test to oneself."""
+"""The start page of a campaign: all that cannot be undone in one place, and a test to one's own phone."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ SHOWN_OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class LaunchView:
-    """`plan` None: it is being read. `starts_at` None: the campaign starts at once. `needs_two`: one person
-    asks for the start, and another one starts; `asked`: who asked.
+    """The values of the start page. `plan` None: it is being read. `starts_at` None: the campaign starts at
+    once. `needs_two`: one person asks for the start, and another one starts. `asked`: the person who asked.
     """
 
     campaign: Campaign
@@ -71,18 +71,18 @@ class LaunchView:
 
     @property
     def senders(self) -> list[str]:
-        """What the numbers of the campaign are called."""
+        """Return the names of the campaign's numbers."""
         return [self.number_names.get(number, number) for number in self.campaign.phone_number_ids]
 
     @property
     def zone(self) -> str:
-        """On whose clock times are shown: that of the campaign if it has one, else that of the page."""
+        """Return the zone in which times are shown: the campaign's if it has one, else the page's."""
         zone = str(self.chosen.options.get("--time-zone") or "")
         return "" if zone in (RECIPIENT, UTC) else zone
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options that a person should see again, by their keys."""
+        """Return the options that a person should see again, by their keys."""
         given = self.chosen.options
         found = {key: given.get(f"--{key.replace('_', '-')}") for key in self.shown_options}
         if not any(found[key] for key in ("window", "days")):
@@ -91,12 +91,14 @@ class LaunchView:
 
 
 def shared_plans(console: Console) -> SharedReadings[dict[str, Any]]:
-    """Plans of campaigns by what they are made of: read at most once a minute, however many look."""
+    """Return the readings of plans, by the values that make them: read at most once a minute, however many
+    look.
+    """
     return SharedReadings(lambda key: stored_plan(console, key.partition("\n")[0]), PLAN_PERIOD_S)
 
 
 async def show_launch(request: web.Request) -> web.Response:
-    """Only what never started has something to start; of any other campaign its own page says how it is."""
+    """Show the start page of a campaign that never started. For any other campaign, go to its own page."""
     campaign = await named_campaign(request)
     if not _is_unstarted(campaign):
         return redirect(campaign_url(campaign.name))
@@ -108,7 +110,7 @@ def _is_unstarted(campaign: Campaign) -> bool:
 
 
 async def stream_launch(request: web.Request) -> web.StreamResponse:
-    """Whether the plan is read; then the page loads again."""
+    """Send an event when the plan is read. Then the page loads again."""
     campaign, texts = await named_campaign(request), texts_for(request)
 
     async def read() -> str:
@@ -118,8 +120,8 @@ async def stream_launch(request: web.Request) -> web.StreamResponse:
 
 
 async def launch(request: web.Request) -> web.Response:
-    """Start or schedule it, as the page said. What forbids that is shown on the same page. So is a start at
-    once if the page said a time that has passed since.
+    """Start or schedule the campaign, as the page said. If that is refused, the same page shows the reason.
+    It is also refused if the page named a time that has passed since and the campaign would start at once.
     """
     campaign = await named_campaign(request)
     waits = bool(await field_of(request, "waits"))
@@ -135,7 +137,9 @@ async def launch(request: web.Request) -> web.Response:
 
 
 async def _begin(request: web.Request, campaign: Campaign, *, now: bool) -> None:
-    """A scheduled campaign starts at once: its page says so, because it waits for its time by itself."""
+    """Start the campaign. A scheduled one loses its start time, so that it starts at once: its page says so,
+    because by itself it waits for that time.
+    """
     if campaign.state is CampaignState.SCHEDULED:
         asked = EditRequest(unset=["start_at"], now=now)
         await edit_named(console_of(request), campaign.name, asked, caller_of(request).name)
@@ -175,12 +179,16 @@ def _called(name: str | None, phone: str | None) -> str:
 
 
 async def _plan(request: web.Request, campaign: Campaign) -> dict[str, Any] | None:
-    """The plan, if it is there in a moment; otherwise it is read on. An edited draft has another one."""
+    """Return the plan, or None if it is not there in a moment. The reading then goes on. An edited draft has
+    another plan.
+    """
     async with console_of(request).pool.acquire() as connection:
         made_of = await connection.fetchval(statements("campaigns")["content_hash"], campaign.campaign_id)
     reading = asyncio.ensure_future(
         request.app[PLANS].get(f"{campaign.name}\n{campaign.campaign_id} {made_of}")
     )
-    reading.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may ask any more
+    reading.add_done_callback(
+        lambda done: done.cancelled() or done.exception()
+    )  # perhaps nobody waits for it any more
     done, _ = await asyncio.wait({reading}, timeout=WAIT_S)
     return reading.result() if done else None

@@ -1,4 +1,6 @@
-"""What a person chooses in the step "message": the fields of its form, and the choices that they become."""
+"""The choices of the step "message": the fields of its form, and the members of a request that they
+become.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from drumbeat.engine.core.placeholder import MEDIA, Placeholder
 from drumbeat.engine.core.placeholder_changes import placeholder_differences
 from drumbeat.engine.errors import ConfigurationError
 
-# What fills a placeholder; nothing: of optional buttons; unset: a person has to choose.
+# The sources of a placeholder's value. Only optional buttons have NOTHING. UNSET: a person has to choose.
 COLUMN, TEXT, NOTHING, UNSET = "column", "text", "nothing", ""
 # Choices that belong to one template, and end with it.
 OF_A_TEMPLATE = (
@@ -36,8 +38,8 @@ OF_A_TEMPLATE = (
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One placeholder as the form shows it. `kind`: what fills it; `empty`: the text for empty cells;
-    `is_missing`: the list does not have the column.
+    """One placeholder as the form shows it. `kind`: the source of its value. `empty`: the text for empty
+    cells. `is_missing`: the list does not have the column.
     """
 
     placeholder: Placeholder
@@ -57,21 +59,23 @@ class Slot:
         return self.placeholder.word
 
     def with_some_text(self) -> Slot:
-        """The same slot; what nobody chose or typed yet is the placeholder itself."""
+        """Return the same slot. If nobody chose or typed a value yet, it is filled with the placeholder
+        itself.
+        """
         if self.is_unset or (self.kind == TEXT and not self.text):
             return Slot(self.placeholder, self.is_optional, TEXT, text=f"{{{{{self.placeholder.name}}}}}")
         return self
 
     @property
     def param(self) -> str | None:
-        """As `--param` takes it; None if nothing fills it."""
+        """Return the slot as `--param` takes it, or None if nothing fills it."""
         if self.kind == COLUMN and self.column:
             return f"{self.word}:{self.column}"
         return f"{self.word}:={self.text}" if self.kind == TEXT else None
 
 
 def template_of(stored: Sequence[StoredTemplate], name: str, language: str) -> CampaignTemplate | None:
-    """The approved template with this name and language."""
+    """Return the approved template with this name and language."""
     for each in stored:
         if (each.name, each.language, each.status) == (name, language, SENDABLE_STATUS):
             return CampaignTemplate(each.name, each.language, each.definition, None)
@@ -85,7 +89,7 @@ def languages_of(stored: Sequence[StoredTemplate], name: str) -> list[str]:
 def with_guessed_language(
     choices: Mapping[str, Any], stored: Sequence[StoredTemplate], seen: Glimpse
 ) -> dict[str, Any]:
-    """The choices with a column of languages, if nobody saw the form of this template yet."""
+    """Return the choices with a column of languages, if nobody saw the form of this template yet."""
     languages = languages_of(stored, str(choices.get("template", "")))
     if "param" in choices or len(languages) < 2:  # a saved form names its params, also if there are none
         return dict(choices)
@@ -93,7 +97,7 @@ def with_guessed_language(
 
 
 def comparable(stored: Sequence[StoredTemplate], chosen: CampaignTemplate) -> list[str]:
-    """Templates that can be variants beside the chosen one: of its language, with the same placeholders."""
+    """Return the templates that can be variants beside the chosen one: same language, same placeholders."""
     wanted = placeholders_of(chosen)
     return [
         each.name
@@ -107,7 +111,7 @@ def comparable(stored: Sequence[StoredTemplate], chosen: CampaignTemplate) -> li
 
 
 def _placeholders(template: CampaignTemplate) -> tuple[Placeholder, ...]:
-    """Those of a template that cannot be sent are none that fit."""
+    """Return the placeholders of a template. A template that cannot be sent fits no other one."""
     try:
         return placeholders_of(template)
     except ConfigurationError:
@@ -117,7 +121,7 @@ def _placeholders(template: CampaignTemplate) -> tuple[Placeholder, ...]:
 def slots_of(
     template: CampaignTemplate, choices: Mapping[str, Any], seen: Glimpse, phone_column: str
 ) -> list[Slot]:
-    """A slot for each word. If nobody saw the form of this template yet, columns are guessed."""
+    """Return a slot for each word. If nobody saw the form of this template yet, columns are guessed."""
     required = {each.word: each for each in placeholders_of(template) if each.component != MEDIA}
     optional = {each.word: each for each in template.optional_buttons()}
     if "param" in choices:
@@ -135,8 +139,8 @@ def slots_of(
 
 
 def _given(params: Sequence[str], words: Sequence[str]) -> dict[str, str]:
-    """What fills each word. Another program, or the campaign that this one is like, may have given params in
-    order.
+    """Return the source of each word. The params may be in order, without words, if another program or the
+    original of a copied campaign gave them.
     """
     named = {word: filled for word, _, filled in (param.partition(":") for param in params) if word in words}
     return named or dict(zip(words, params, strict=False))
@@ -159,7 +163,7 @@ def _slot(
 
 
 def chosen_slots(slots: Sequence[Slot], fields: Any) -> list[Slot]:
-    """The slots as a form filled them. A source is `column:NAME`, `text` or `nothing`."""
+    """Return the slots as a form filled them. A source is `column:NAME`, `text` or `nothing`."""
     return [_chosen_slot(slot, fields) if f"source.{slot.word}" in fields else slot for slot in slots]
 
 
@@ -170,7 +174,7 @@ def _chosen_slot(slot: Slot, fields: Any) -> Slot:
 
 
 def message_part(slots: Sequence[Slot], choices: Mapping[str, Any], fields: Any) -> dict[str, Any]:
-    """The choices that a form of this step makes; None for what is not chosen any more."""
+    """Return the choices that a form of this step makes. None marks a choice that is taken back."""
     defaults = dict(choices.get("default", {}))
     for slot in slots:
         if slot.kind == COLUMN:
@@ -191,7 +195,7 @@ def message_part(slots: Sequence[Slot], choices: Mapping[str, Any], fields: Any)
 
 
 def _variants(template: str, fields: Any) -> list[str]:
-    """The chosen template and those to compare it with, each under its own name with its share."""
+    """Return the chosen template and those to compare it with, each under its own name with its share."""
     others = [str(name) for name in fields.getall("variant", [])]
     if not others:
         return []
@@ -200,6 +204,8 @@ def _variants(template: str, fields: Any) -> list[str]:
 
 
 def _header(fields: Any) -> dict[str, str | None]:
-    """Where the header's media come from. What was typed for another source is kept, and not used."""
+    """Return the source of the header's media. Texts that were typed for another source are kept, and not
+    used.
+    """
     names = ("header", *HEADER_SOURCES.values(), "header_filename")
     return {name: str(fields.get(name, "")).strip() or None for name in names}

@@ -1,6 +1,6 @@
-"""What the three steps of a new campaign share: the list, the message, and the sending.
+"""The base of the three steps of a new campaign: the list, the message, and the sending.
 
-Each step has an address. The file is uploaded once, and what is chosen is kept beside it, so back and forward
+Each step has an address. The file is uploaded once, and the choices are kept beside it, so back and forward
 work, and a step can be left and continued.
 """
 
@@ -24,7 +24,7 @@ GLIMPSE_FILE = "glimpse.json"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What every step starts from: the file, its columns, and what is chosen so far."""
+    """The state that every step starts from: the file, its columns, and the choices so far."""
 
     upload: Upload
     seen: Glimpse
@@ -36,24 +36,26 @@ class Step:
         return chosen if chosen in self.seen.columns else guess_phone_column(self.seen.columns) or ""
 
     def samples(self, column: str) -> list[str]:
-        """The first values of a column; none for a name that is no column."""
+        """Return the first values of a column, or nothing for a name that is no column."""
         columns = list(self.seen.columns)
         return list(self.seen.samples[columns.index(column)]) if column in columns else []
 
     def path(self, *parts: str) -> str:
-        """The address of a step; without parts, of the list."""
+        """Return the address of a step, or of the list without parts."""
         return path_of("new", self.upload.reference, *parts)
 
 
 async def step_of(request: web.Request) -> Step:
-    """NotFound, and UnreadableAudience if the file is no table."""
+    """Return the state of a step. NotFound if there is no such upload, and UnreadableAudience if the file is
+    no table.
+    """
     upload = upload_of(request)
     choices = read_choices(upload)
     return Step(upload, await glimpse_of(upload, choices), choices)
 
 
 async def glimpse_of(upload: Upload, choices: dict[str, Any]) -> Glimpse:
-    """The columns and first rows. They are kept, because reading a large workbook takes seconds."""
+    """Return the columns and first rows. They are kept, because reading a large workbook takes seconds."""
     sheet = choices.get("sheet")
     kept = upload.read_json(GLIMPSE_FILE)
     if kept is None or kept["sheet"] != sheet:

@@ -1,4 +1,4 @@
-"""A new campaign, step 1: files whose people are left out."""
+"""The exclusions of a new campaign, step 1: files whose people are left out."""
 
 from __future__ import annotations
 

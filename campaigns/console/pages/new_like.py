@@ -1,4 +1,4 @@
-"""A new campaign that begins with the options of another one."""
+"""The start of a new campaign with the options of another one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ITS_OWN = {*NOT_CLONED, *AUDIENCE_KEYS, "name"}
 
 
 async def choose_like(request: web.Request, upload: Upload, name: str) -> None:
-    """Choose for the upload what was chosen for the campaign, but for what is its own."""
+    """Copy the choices of the campaign to the upload, except for those that are the campaign's own."""
     values = (await stored_options(console_of(request).pool, name)).values
     known = CreateRequest.model_fields.keys() - _ITS_OWN
     chosen = {key: value for key, value in values.items() if key in known}

@@ -1,4 +1,6 @@
-"""A new campaign, step 1: the list of recipients. It is uploaded, and its columns are recognised."""
+"""The first step of a new campaign: the list of recipients. It is uploaded, and its columns are
+recognised.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ async def upload(request: web.Request) -> web.Response:
 
 
 async def show_list(request: web.Request) -> web.Response:
-    """The first rows, and what they are. Of a file that is no table, the form for another one."""
+    """Show the first rows, and the kind of each column. If the file is no table, show the form for another
+    one.
+    """
     stored = upload_of(request)
     try:
         sheets = await _sheets(stored)
@@ -60,7 +64,7 @@ async def show_list(request: web.Request) -> web.Response:
 
 
 async def save_list(request: web.Request) -> web.Response:
-    """Keep what is chosen, and go on to the check. Another worksheet is another list."""
+    """Keep the choices, and go on to the check. Another worksheet is another list."""
     fields: Any = await request.post()
     stored = upload_of(request)
     sheet = str(fields.get("sheet", "")) or None
@@ -80,7 +84,7 @@ async def save_list(request: web.Request) -> web.Response:
 
 
 def chosen_of(fields: Any, step: Step) -> dict[str, Any]:
-    """What the form says; empty where nothing is chosen."""
+    """Return the choices of the form. An empty value means that nothing is chosen."""
     columns = step.seen.columns[:COLUMNS_MAX]
     phone_column = str(fields.get("phone_column", ""))
     texts = [str(fields.get(f"empty.{index}", "")).strip() for index in range(len(columns))]
@@ -140,7 +144,7 @@ async def _offered(request: web.Request) -> list[str]:
 
 
 async def _sheets(stored: Upload) -> list[str]:
-    """Kept, because opening a large workbook takes seconds."""
+    """Return the sheets of a workbook. They are kept, because opening a large workbook takes seconds."""
     kept: list[str] | None = stored.read_json(SHEETS_FILE)
     if kept is not None:
         return kept

@@ -1,4 +1,6 @@
-"""A new campaign, step 2: the message. A template, what fills it, and what people will read."""
+"""The second step of a new campaign: the message. It has a template, the values that fill it, and the text
+that people will read.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +51,9 @@ NO_MEDIA_YET = {"header": "id", "header_media_id": "…"}
 
 @dataclass(frozen=True, slots=True)
 class MessageStep:
-    """`chosen`: the template, if one is chosen. `at`: which of the `messages` is shown. `wrong`: why there
-    are none. `unset`: what is still to choose, once somebody wanted to go on.
+    """The values of the step. `chosen`: the template, if one is chosen. `at`: the index of the message that
+    is shown. `wrong`: the reason why there are no messages. `unset`: the choices that are still missing, once
+    somebody wanted to go on.
     """
 
     step: Step
@@ -79,19 +82,19 @@ class MessageStep:
 
     @property
     def weights(self) -> dict[str, str]:
-        """The shares of the variants by their templates."""
+        """Return the shares of the variants by their templates."""
         given = (each.partition("=")[2].partition(":") for each in self.step.choices.get("variant", ()))
         return {name: weight for name, _, weight in given}
 
     @property
     def header(self) -> str:
-        """Where the media of the header come from."""
+        """Return the source of the header's media."""
         given = (kind for kind, name in HEADER_SOURCES.items() if self.step.choices.get(name))
         return str(self.step.choices.get("header") or next(given, FILE))
 
     @property
     def lacks_media(self) -> bool:
-        """Whether the header takes media, and nobody chose them yet."""
+        """Return whether the header takes media, and nobody chose them yet."""
         if self.chosen is None or not self.chosen.header_kind:
             return False
         if self.header == FILE:
@@ -100,13 +103,13 @@ class MessageStep:
 
     @property
     def header_file(self) -> str:
-        """What the uploaded file of the header is called; empty without one."""
+        """Return the name of the uploaded file of the header, or an empty text without one."""
         file = stored_header_file(self.step.upload)
         return "" if file is None else file.name
 
     @property
     def plain(self) -> RenderedMessage:
-        """The message with its placeholders."""
+        """Return the message with its placeholders."""
         assert self.chosen is not None
         return render_message(self.chosen.definition.get("components") or (), (), ())
 
@@ -116,7 +119,7 @@ class MessageStep:
 
 
 async def show_message(request: web.Request) -> web.Response:
-    """`row` in the address: which of the sampled rows is shown."""
+    """Show the step. `row` in the address is the index of the sampled row that is shown."""
     row = request.query.get("row", "0")
     step = await step_of(request)
     view = await _view(request, step, int(row) if row.isdecimal() and len(row) < 4 else 0)
@@ -124,7 +127,9 @@ async def show_message(request: web.Request) -> web.Response:
 
 
 async def choose_template(request: web.Request) -> web.Response:
-    """Another template has other placeholders, so what filled the former one is forgotten."""
+    """Choose a template. Another template has other placeholders, so the values for the former one are
+    forgotten.
+    """
     fields = await request.post()
     name, _, language = str(fields.get("template", "")).partition(" ")
     step, stored = await step_of(request), await list_templates(console_of(request).pool)
@@ -138,7 +143,7 @@ async def choose_template(request: web.Request) -> web.Response:
 
 
 async def save_message(request: web.Request) -> web.Response:
-    """Keep the form; `go` says where to: the next step if the message is complete, or a row to look at."""
+    """Keep the form. `go` names the page to show: the next step if the message is complete, or a row."""
     fields: Any = await request.post()
     step = await step_of(request)
     view = await _view(request, step, 0)
@@ -189,8 +194,8 @@ async def _view(request: web.Request, step: Step, at: int, *, is_complete: bool 
 
 
 async def _messages(request: web.Request, view: MessageStep, *, is_complete: bool) -> list[DraftMessage]:
-    """What the people of the first rows read. Unless `is_complete`, texts and the header's media may be
-    missing.
+    """Return the messages of the first rows, as people read them. Unless `is_complete`, texts and the
+    header's media may be missing.
     """
     step, slots, more = view.step, view.slots, dict(NOT_CHOSEN_YET)
     if not is_complete:
@@ -204,7 +209,9 @@ async def _messages(request: web.Request, view: MessageStep, *, is_complete: boo
 
 
 async def _sample(step: Step) -> Sample:
-    """Kept beside the file, because reading a large workbook takes seconds."""
+    """Return the sampled rows. They are kept beside the file, because reading a large workbook takes
+    seconds.
+    """
     upload, sheet = step.upload, step.choices.get("sheet")
     kept = upload.read_json(SAMPLE_FILE)
     if kept is None or kept["sheet"] != sheet:

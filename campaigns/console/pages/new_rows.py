@@ -1,4 +1,4 @@
-"""A new campaign, still step 1: every row is checked, and the bad ones can be corrected."""
+"""The check of a new campaign, still step 1: every row is checked, and the bad ones can be corrected."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ Typed = Mapping[int, Mapping[int, str]]  # by row and column
 
 @dataclass(frozen=True, slots=True)
 class RowsView:
-    """`found` None: the check is under way. `typed`: what a form holds that was not taken."""
+    """The bad rows as a page shows them. `found` None: the check is under way. `typed`: the texts of a form
+    that were not taken.
+    """
 
     step: Step
     rules: RowRules
@@ -49,17 +51,17 @@ class RowsView:
 
     @property
     def rows(self) -> Sequence[BadRow]:
-        """The bad rows of this page."""
+        """Return the bad rows of this page."""
         return self._from_here[:PAGE_ROWS]
 
     @property
     def following(self) -> int | None:
-        """Where the next page begins."""
+        """Return the index at which the next page begins."""
         return self.rows[-1].line if len(self._from_here) > PAGE_ROWS else None
 
     @property
     def is_cut(self) -> bool:
-        """Whether there are more bad rows than can be corrected at once."""
+        """Return whether there are more bad rows than can be corrected at once."""
         return self.found is not None and self.found.bad > KEPT_MAX
 
     @property
@@ -82,7 +84,7 @@ class RowsView:
 
 
 async def show_rows(request: web.Request) -> web.Response:
-    """Begins the check if there is none."""
+    """Show the result of the check. Start the check if there is none."""
     step = await step_of(request)
     if "phone_column" not in step.choices:
         return redirect(step.path())
@@ -108,8 +110,8 @@ async def correct(request: web.Request) -> web.Response:
 
 
 def corrections_of(typed: Typed, found: FoundList | None) -> dict[int, list[str]]:
-    """The rows in which something was typed that the list does not have, whole. Refused if the list was
-    checked again since the page was made.
+    """Return each row in which a text differs from the list, whole. Refused if the list was checked again
+    since the page was made.
     """
     bad = {row.line: row.cells for row in (() if found is None else found.bad_rows)}
     rows: dict[int, list[str]] = {}
@@ -124,7 +126,7 @@ def corrections_of(typed: Typed, found: FoundList | None) -> dict[int, list[str]
 
 
 async def download(request: web.Request) -> web.StreamResponse:
-    """The list of bad rows, as the command line writes it."""
+    """Send the list of bad rows, as the command line writes it."""
     upload = upload_of(request)
     if not upload.rejects.exists():
         raise NotFound("there is no list of bad rows", remedy="check the rows first")
@@ -133,7 +135,7 @@ async def download(request: web.Request) -> web.StreamResponse:
 
 
 async def stream_rows(request: web.Request) -> web.StreamResponse:
-    """How far the check is; when it has ended, the page loads again."""
+    """Send the progress of the check. When it has ended, the page loads again."""
     upload, texts = upload_of(request), texts_for(request)
 
     async def read() -> str:

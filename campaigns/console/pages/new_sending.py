@@ -1,4 +1,6 @@
-"""A new campaign, step 3: the sending. Name, numbers, times and guards; then a check, and the draft."""
+"""The third step of a new campaign: the sending. It has name, numbers, times and guards, then a check, and
+the draft.
+"""
 
 from __future__ import annotations
 
@@ -47,14 +49,14 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What the last check of these choices found: `done`, or what was wrong."""
+    """The result of the last check of these choices: `done`, or what was wrong."""
 
     done: dict[str, Any] | None = None
     wrong: Wrong | None = None
 
 
 async def show_sending(request: web.Request) -> web.Response:
-    """The form; while the list is checked or stored, how far that is; then where it led to."""
+    """Show the form. While the list is checked or stored, show the progress; afterwards, the result."""
     reference = request.match_info["reference"]
     job = console_of(request).jobs.find(creation_key(reference))
     if job is not None and job.value:
@@ -71,7 +73,7 @@ async def show_sending(request: web.Request) -> web.Response:
 
 
 async def stream_sending(request: web.Request) -> web.StreamResponse:
-    """How far it is; when it has ended, the page loads again."""
+    """Send the progress. When the work has ended, the page loads again."""
     texts, reference = texts_for(request), request.match_info["reference"]
 
     async def read() -> str:
@@ -82,7 +84,7 @@ async def stream_sending(request: web.Request) -> web.StreamResponse:
 
 
 async def create(request: web.Request) -> web.Response:
-    """Check, or create a draft: nothing is sent before somebody starts it."""
+    """Check the list, or create a draft. Nothing is sent before somebody starts it."""
     fields: Any = await request.post()
     console, upload, actor = console_of(request), upload_of(request), caller_of(request).name
     write_choices(upload, **sending_part(fields))
@@ -105,7 +107,7 @@ async def create(request: web.Request) -> web.Response:
 async def _worked(
     console: Console, upload: Upload, progress: ProgressCallback, *, actor: str, dry_run: bool
 ) -> str:
-    """Check or create, and keep what was found beside the file."""
+    """Check or create, and keep the result beside the file."""
     key, asked = _key(upload), request_of(read_choices(upload), dry_run=dry_run)
     try:
         done = await create_from_upload(console, upload, asked, progress, actor=actor, lists_rejects=False)
@@ -124,14 +126,14 @@ async def _worked(
 
 
 def _key(upload: Upload) -> str:
-    """What a check depends on."""
+    """Return a key of all that a check depends on."""
     chosen = [upload.directory / name for name in (CHOICES_FILE, "corrections.json")]
     content = b"".join(path.read_bytes() for path in chosen if path.exists())
     return hashlib.sha256(content).hexdigest()
 
 
 def _last_check(upload: Upload) -> Check:
-    """Nothing if something was chosen since."""
+    """Return the last check, or an empty one if a choice changed since."""
     kept = upload.read_json(CHECK_FILE)
     if kept is None or kept["key"] != _key(upload):
         return Check()

@@ -1,4 +1,4 @@
-"""A user's own password."""
+"""The page of a user's own password."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def show(request: web.Request) -> web.Response:
 
 
 def _of_session(request: web.Request) -> Caller:
-    """NotFound for those whose password is not kept here."""
+    """Return the caller. NotFound for a caller whose password is not kept here."""
     caller = caller_of(request)
     if caller.via is not Via.SESSION:
         raise NotFound("you signed in without a password of this console")
@@ -40,7 +40,9 @@ def _require_same(new: str, again: str) -> None:
 
 
 async def change(request: web.Request) -> web.Response:
-    """Attempts count as those to sign in: an open session must not help to guess the password."""
+    """Change the password. Attempts count like those to sign in: an open session must not help to guess the
+    password.
+    """
     caller, console, given = _of_session(request), console_of(request), await request.post()
     present, new, again = (str(given.get(field, "")) for field in ("present", "password", "again"))
     address = console.door.address_of(request)

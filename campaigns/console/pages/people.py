@@ -1,4 +1,4 @@
-"""Users, and tokens of programs, for those who manage them."""
+"""The pages of users, and of tokens of programs, for those who manage them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def show_users(request: web.Request) -> web.Response:
 async def _users(
     request: web.Request, problem: Problem | None = None, *, name: str = "", role: str = Role.LOOK
 ) -> web.Response:
-    """`name` and `role`: what was typed."""
+    """Show the users. `name` and `role` are the values that were typed."""
     status = 200 if problem is None else problem.status
     users = await list_users(console_of(request).pool)
     typed = {"name": name, "role": role if users else Role.MANAGE}
@@ -41,7 +41,7 @@ async def _users(
 
 
 async def add(request: web.Request) -> web.Response:
-    """A name that exists is refused: its role and password are changed on its own page."""
+    """Add a user. A name that exists is refused: role and password are changed on the user's own page."""
     name, role = await field_of(request, "name"), await field_of(request, "role")
     try:
         await _require_new(request, name)
@@ -81,7 +81,7 @@ async def _user(request: web.Request, problem: Problem | None = None) -> web.Res
 
 
 async def change(request: web.Request) -> web.Response:
-    """Another role, and another password if one was typed."""
+    """Change the role, and the password if one was typed."""
     name = (await user_named(console_of(request).pool, request.match_info["name"])).name
     try:
         await _store(request, name)
@@ -111,7 +111,7 @@ async def remove(request: web.Request) -> web.Response:
 
 
 def _ask(request: web.Request, kind: str, name: str) -> web.Response:
-    """What cannot be undone, before it is done."""
+    """Show the page that confirms an action that cannot be undone."""
     return page(request, "remove.html.j2", kind=kind, name=name)
 
 
@@ -126,8 +126,8 @@ async def _tokens(request: web.Request, status: int = 200, **given: Any) -> web.
 
 
 async def make_token(request: web.Request) -> web.Response:
-    """Shows the secret in the reply to the form. It is stored nowhere, so no other page could show it; a form
-    that is sent again is refused, because its name is taken.
+    """Make a token, and show its secret in the reply to the form. It is stored nowhere, so no other page
+    could show it. A form that is sent again is refused, because its name is taken.
     """
     name, role = await field_of(request, "name"), await field_of(request, "role")
     try:

@@ -1,4 +1,4 @@
-"""A problem as a page, and who is not signed in goes to sign in."""
+"""The page of a problem. A person who is not signed in is led to sign in."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECTIONS = {
     "users": "users.title",
     "tokens": "tokens.title",
 }
-COMMAND = "`drumbeat "  # a command is no remedy for who sits before a page
+COMMAND = "`drumbeat "  # a command is no remedy for a person who reads a page
 OF_UPLOADS = ("/new/", "/suppression/import/")
 
 
@@ -46,7 +46,7 @@ async def problem_page(request: web.Request, problem: Problem) -> web.StreamResp
 
 
 def shown_code(path: str, problem: Problem) -> str:
-    """Whose words say what happened; empty if only the problem itself does."""
+    """Return the code whose text says what happened, or an empty text if only the problem itself says it."""
     if problem.code == "not_found" and path.startswith(OF_UPLOADS):
         return "upload_gone"
     return "" if problem.code == "not_found" and problem.what != MESSAGES["not_found"] else problem.code

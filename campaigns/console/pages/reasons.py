@@ -1,4 +1,6 @@
-"""Why recipients of a campaign did not get it, and what to do: read in the background, for all who look."""
+"""The reasons why recipients of a campaign did not get it, and the remedies: read in the background, for all
+who look.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recipients of a campaign, and one person."""
+"""The pages of a campaign's recipients, and of one person."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from drumbeat.engine.errors import DrumbeatError, UsageError
 
 @dataclass(frozen=True, slots=True)
 class TypedTest:
-    """What was typed into the form of a test, and why it was refused."""
+    """The form of a test as it was typed, and the reason why it was refused."""
 
     phones: str = ""
     region: str = ""
@@ -48,7 +48,7 @@ async def show_recipients(request: web.Request) -> web.Response:
 
 
 async def show_message(request: web.Request) -> web.Response:
-    """The message as on a phone, with the values of a real row."""
+    """Show the message as on a phone, with the values of a real row."""
     campaign, asked = await named_campaign(request), query_of(request, RecipientQuery)
     return await _message(request, campaign, Choice(asked.row, asked.phone), TypedTest())
 
@@ -60,8 +60,8 @@ async def _message(request: web.Request, campaign: Campaign, choice: Choice, tes
 
 
 async def send_test(request: web.Request) -> web.Response:
-    """The message to one's own phones, as campaigns of their own, and then to the first of them. If it is
-    refused, the page has the form as it was typed.
+    """Send the message to one's own phones, as campaigns of their own, and go to the first of them. If it is
+    refused, the page shows the form as it was typed.
     """
     campaign, row = await named_campaign(request), await field_of(request, "row")
     if row and not row.isdecimal():
@@ -94,7 +94,7 @@ async def _release_tests(
 
 
 async def find_person(request: web.Request) -> web.Response:
-    """The form; a phone in the address leads to its page."""
+    """Show the form. A phone in the address leads to its page."""
     phone, region = (request.query.get(name, "").strip() for name in ("phone", "region"))
     try:
         if phone:

@@ -1,4 +1,4 @@
-"""Renders pages: the templates with the words of the reader's language."""
+"""The rendering of pages: the templates with the words of the reader's language."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def environment() -> Environment:
 
 
 def sentence(text: str) -> str:
-    """An error's text as a sentence of a page."""
+    """Return an error's text as a sentence of a page."""
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}"
 
 
@@ -57,12 +57,12 @@ def texts_for(request: web.Request) -> PageTexts:
 
 
 def render(template: str, texts: Texts, **values: Any) -> str:
-    """A part of a page that does not depend on who reads it, except for what is passed."""
+    """Render a part of a page. It depends only on the values that are passed, not on the reader."""
     return environment().get_template(template).render(t=texts, **values)
 
 
 def page(request: web.Request, template: str, status: int = 200, **values: Any) -> web.Response:
-    """A whole page for who asks."""
+    """Return a whole page for the caller."""
     caller, door = maybe_caller(request), console_of(request).door
     text = render(
         template,
@@ -77,7 +77,7 @@ def page(request: web.Request, template: str, status: int = 200, **values: Any) 
 
 
 def path_of(*parts: object) -> str:
-    """A path; each part may hold any character."""
+    """Return a path. Each part may hold any character."""
     return "".join(f"/{quote(str(part), safe='')}" for part in parts)
 
 
@@ -86,11 +86,11 @@ def campaign_url(name: str, *parts: str) -> str:
 
 
 def with_query(path: str, **values: object) -> str:
-    """The path with those values that are given."""
+    """Return the path with those values that are given."""
     given = {name: value for name, value in values.items() if value not in (None, "", False)}
     return f"{path}?{urlencode(given)}" if given else path
 
 
 def redirect(path: str) -> web.Response:
-    """After a form: the browser asks for a page, so that a reload does not send the form again."""
+    """Answer a form: the browser asks for another page, so that a reload does not send the form again."""
     return web.Response(status=303, headers={"Location": path})

@@ -1,4 +1,4 @@
-"""What people wrote: to one campaign, and to all."""
+"""The pages of people's replies: to one campaign, and to all."""
 
 from __future__ import annotations
 

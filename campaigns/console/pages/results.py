@@ -60,7 +60,7 @@ async def stream_results(request: web.Request) -> web.StreamResponse:
 
 
 def shared_results(readings: ResultReadings, pool: Pool, zone: str) -> SharedReadings[str]:
-    """The live parts by language, property and name: rendered once a second, however many look."""
+    """Return the live parts by language, property and name: rendered once a second, however many look."""
 
     async def read(key: str) -> str:
         code, by, name = key.split(" ", 2)
@@ -86,7 +86,7 @@ async def _live_part(readings: ResultReadings, campaign: Campaign, by: By | None
 
 
 async def download(request: web.Request) -> web.Response:
-    """The report as one file. What was not read yet is shown while it is read."""
+    """Send the report as one file. While results are still read, show the progress."""
     campaign = await named_campaign(request)
     reading = await request.app[READINGS].look(campaign.campaign_id)
     if reading.results is None:
@@ -102,14 +102,14 @@ async def download(request: web.Request) -> web.Response:
 
 
 def report_file(results: CampaignResults, texts: Texts) -> str:
-    """The results as one HTML file that loads nothing."""
+    """Return the results as one HTML file that loads nothing."""
     style = content("console.css").decode()
     values = {"style": style, "results": results, "offline": True, **result_values(results)}
     return render("report_file.html.j2", texts, **values)
 
 
 def result_values(results: CampaignResults) -> dict[str, Any]:
-    """What the templates of results need beside the results."""
+    """Return the values that the templates of results need beside the results."""
     status = results.status
     return {
         "status": status,

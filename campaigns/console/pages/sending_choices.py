@@ -1,4 +1,4 @@
-"""What a person chooses in the step "sending": the fields of its form, and the choices that they become.
+"""The choices of the step "sending": the fields of its form, and the members of a request that they become.
 
 Nothing is checked here: a text that cannot be read is kept as it is, and the create says what is wrong.
 """
@@ -43,7 +43,7 @@ _CAP = re.compile(r"(\d*)/(\d*)d")
 
 
 def sending_part(fields: Any) -> dict[str, Any]:
-    """The choices that a form of this step makes; None for what is not chosen any more."""
+    """Return the choices that a form of this step makes. None marks a choice that is taken back."""
 
     def text(name: str) -> str | None:
         return str(fields.get(name, "")).strip() or None
@@ -90,11 +90,11 @@ class SendingFields:
 
     @property
     def known_clock(self) -> str:
-        """The chosen zone if there is such a one."""
+        """Return the chosen zone if it exists."""
         return self.clock if self.clock in time_zones() else ""
 
     def local(self, name: str) -> str:
-        """A time on the chosen clock, as a field of the browser takes it."""
+        """Return a time on the chosen clock, as a field of the browser takes it."""
         return local_of(self.text(name), self.clock)
 
     def begin(self, name: str) -> str:
@@ -118,38 +118,38 @@ class SendingFields:
 
     @property
     def uses_more(self) -> bool:
-        """Whether something under "more" is chosen."""
+        """Return whether something under "more" is chosen."""
         return any(self.text(name) for name in (*TEXTS[1:], *MARKS, "cap"))
 
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """What was wrong with the form. `field`: the key of the option; empty if it is none."""
+    """The mistake in the form. `field`: the key of the option, or empty if it is about no option."""
 
     problem: Problem
     field: str = ""
 
     @property
     def stands_at_field(self) -> bool:
-        """Whether the field itself says what is wrong with it."""
+        """Return whether the page shows the problem at the field itself."""
         return self.step == "sending" and self.field not in ("", *MARKS)
 
     @property
     def step(self) -> str:
-        """Where the field stands: sending, message or list."""
+        """Return the step that has the field: sending, message or list."""
         if self.field in OF_THE_MESSAGE or self.field.startswith("header"):
             return "message"
         return "list" if self.field in OF_THE_LIST else "sending"
 
     def words(self, labels: Mapping[str, str]) -> str:
-        """The problem with the labels of the fields in place of the options of the command line."""
+        """Return the problem with the labels of the fields in place of the options of the command line."""
         if self.problem.code == "name_taken":
             return labels["problem_code.name_taken"]
         return with_labels(": ".join(filter(None, (self.problem.what, self.problem.remedy))), labels)
 
 
 def wrong_of(error: Exception) -> Wrong:
-    """The error of a create, and the field that it is about."""
+    """Return the error of a create, and the field that it is about."""
     problem = problem_of(error)
     if isinstance(error, ValidationError):
         first = error.errors()[0]

@@ -1,4 +1,4 @@
-"""Signing in and out, and the language."""
+"""The pages to sign in and out, and to choose the language."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _form(request: web.Request, problem: Problem | None = None) -> web.Response:
 
 
 def _then(request: web.Request) -> str:
-    """Where to go afterwards: a path of ours, so that a link cannot lead elsewhere."""
+    """Return the address to go to afterwards: a path of ours, so that a link cannot lead elsewhere."""
     then = request.query.get("then", "/")
     is_ours = then.startswith("/") and not then.startswith(("//", "/\\"))
     return then if is_ours and then.isprintable() else "/"

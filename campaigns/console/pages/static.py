@@ -28,7 +28,7 @@ def static_url(name: str) -> str:
 
 
 async def serve_static(request: web.Request) -> web.Response:
-    """Of any version: a page of the version before may still ask."""
+    """Send a file of any version. A page from before an upgrade may still ask for it."""
     name = request.match_info["file"]
     if name not in TYPES:
         raise web.HTTPNotFound

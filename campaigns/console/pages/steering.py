@@ -1,4 +1,4 @@
-"""Retry, settle, approve and delete: each is asked first on a page of its own."""
+"""The pages to retry, settle, approve and delete. Each action is confirmed first on a page of its own."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ RETRY_FIELDS = ("code", "new_name", "start_at", "expires_at", "clock")
 async def attempt(
     request: web.Request, template: str, work: Callable[[], Awaitable[str]], **values: Any
 ) -> web.Response:
-    """Go where the work leads; if it is refused, show the form again with the reason."""
+    """Do the work and go to the address that it returns. If it is refused, show the form again with the
+    reason.
+    """
     try:
         return redirect(await work())
     except Exception as error:
@@ -57,7 +59,7 @@ async def ask_retry(request: web.Request) -> web.Response:
 
 
 async def plan_retry(request: web.Request) -> web.Response:
-    """Plan it: its draft is looked at and started as any other."""
+    """Plan a retry. People look at its draft and start it like any other."""
     name = (await named_campaign(request)).name
     given = {field: await field_of(request, field) for field in RETRY_FIELDS}
 
@@ -135,7 +137,7 @@ async def ask_suppress(request: web.Request) -> web.Response:
 
 
 async def suppress(request: web.Request) -> web.Response:
-    """The filter is in the address, as it was on the page that asked."""
+    """Suppress the recipients who match. The filter is in the address, as it was on the page that asked."""
     values, reason = await _suppress_values(request), await field_of(request, "reason")
     campaign, asked = values["campaign"], values["asked"]
 
@@ -152,7 +154,9 @@ def _with(model: type[SuppressMatching], asked: BaseModel, **more: Any) -> Suppr
 
 
 async def _suppress_values(request: web.Request) -> dict[str, Any]:
-    """`count`: how many match; None if only reading them all would say."""
+    """Return the values of the page. `count` is how many match, or None if only reading all of them would
+    tell.
+    """
     campaign, status, asked = (
         await named_campaign(request),
         await status_of(request),

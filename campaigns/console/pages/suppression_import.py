@@ -1,4 +1,6 @@
-"""A list of phones to suppress: uploaded, its column chosen, read while its page shows how far it is."""
+"""The import of a list of phones to suppress: upload, choice of the column, and a page that shows the
+progress.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ async def upload(request: web.Request) -> web.Response:
 
 
 def _upload_of(request: web.Request) -> Upload:
-    """NotFound too once its phones are on the list and nobody knows of the import any more."""
+    """Return the upload. NotFound too once its phones are on the list and its import is forgotten."""
     found = upload_of(request)
     if not (found.path.exists() or console_of(request).jobs.find(_job_key(found))):
         raise NotFound("this import is not known any more", remedy="its phones are on the list")
@@ -46,7 +48,7 @@ def _upload_of(request: web.Request) -> Upload:
 
 
 async def show(request: web.Request) -> web.Response:
-    """What to read of the file; or how far its import is, and how it ended."""
+    """Show the form for reading the file, or the progress of its import and its result."""
     stored = _upload_of(request)
     running = console_of(request).jobs.find(_job_key(stored))
     if running is not None and running.problem is None:
@@ -113,7 +115,7 @@ async def stream(request: web.Request) -> web.StreamResponse:
 
 
 async def rejects(request: web.Request) -> web.StreamResponse:
-    """All rows that could not be read, as `suppress import` lists them."""
+    """Send all rows that could not be read, as `suppress import` lists them."""
     stored = _upload_of(request)
     if not stored.rejects.exists():
         raise NotFound("there is no such list")

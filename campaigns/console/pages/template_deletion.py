@@ -1,4 +1,6 @@
-"""Deletion of a template at the service: first what may go and what campaigns still need."""
+"""The deletion of a template at the service. First a page shows the languages that may go and the campaigns
+that still need them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ async def ask(request: web.Request) -> web.Response:
 
 
 async def delete(request: web.Request) -> web.Response:
-    """In the language of the form; empty: in all."""
+    """Delete the template in the language of the form, or in all if that is empty."""
     name, language = request.match_info["name"], await field_of(request, "language")
     console, actor = console_of(request), caller_of(request).name
     try:

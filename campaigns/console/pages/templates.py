@@ -1,4 +1,4 @@
-"""Templates: what the account has, and a new one, whose review by the service is followed."""
+"""The pages of templates: those of the account, and a new one, whose review by the service is followed."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def sync(request: web.Request) -> web.Response:
 
 
 async def show_template(request: web.Request) -> web.Response:
-    """Each language as it is read, with its placeholders in place of values."""
+    """Show each language as it is read, with its placeholders in place of values."""
     name = request.match_info["name"]
     live = await _live(request, name, texts_for(request))
     return page(
@@ -85,7 +85,9 @@ async def stream_template(request: web.Request) -> web.StreamResponse:
 
 
 async def _live(request: web.Request, name: str, texts: Texts, *, follows: bool = False) -> str:
-    """`follows`: somebody waits for the review, so that the service is asked now and then."""
+    """Return the live part of a template's page. `follows`: somebody waits for the review, so the service is
+    asked now and then.
+    """
     may_send = caller_of(request).may(Role.SEND)
     found = await templates_named(console_of(request).pool, name)
     in_review = any(each.status == IN_REVIEW for each in found)
@@ -104,8 +106,8 @@ async def _live(request: web.Request, name: str, texts: Texts, *, follows: bool 
 
 
 def shared_reviews(console: Console) -> SharedReadings[str]:
-    """Asks the service for templates in review, however many look; gives why it could not be asked, or an
-    empty text.
+    """Return the readings that ask the service for templates in review, however many look. A reading is the
+    reason why the service could not be asked, or an empty text.
     """
 
     async def ask(name: str) -> str:
@@ -120,7 +122,9 @@ def shared_reviews(console: Console) -> SharedReadings[str]:
 
 
 async def show_new(request: web.Request) -> web.Response:
-    """An empty form, or the template `like`: in another language, or corrected in the `language` given."""
+    """Show an empty form, or the template `like`: in another language, or to be corrected in its
+    `language`.
+    """
     like, language = request.query.get("like"), request.query.get("language")
     if like is None:
         return _form(request, TemplateForm(language="en_US"))
@@ -146,19 +150,21 @@ async def create(request: web.Request) -> web.Response:
 
 
 def _refused(request: web.Request, form: TemplateForm, problem: Problem) -> web.Response:
-    """The service's words at the field that they name."""
+    """Show the form with the service's words at the field that they name."""
     place = form.field_of_refusal(problem.what) if problem.code == "service_refused" else None
     return _form(request, form, problem.status, problem=problem, refused=place)
 
 
 async def preview(request: web.Request) -> web.Response:
-    """The form with the message as it will be, the examples that it needs, and perhaps one more button."""
+    """Show the form with the message as it will be, the examples that it needs, and perhaps one more
+    button.
+    """
     fields = await request.post()
     return _form(request, form_of(fields), rows=len(fields.getall("button_kind", [])) + ("more" in fields))
 
 
 def form_of(fields: Any) -> TemplateForm:
-    """The form as it was typed. Rows of buttons without a kind are left out."""
+    """Return the form as it was typed. Rows of buttons without a kind are left out."""
 
     def text(name: str) -> str:
         return str(fields.get(name, "")).strip().replace("\r\n", "\n")

@@ -1,4 +1,6 @@
-"""Work that may take longer than a request. Its page shows how far it is; then where it led, or its form."""
+"""The pages of work that may take longer than a request. A page shows the progress, then the result or the
+form.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ WAIT_S = 1.5  # most work is done by then, and nobody sees that it takes time
 async def attempt_long(
     request: web.Request, template: str, work: Work, *, costly: bool = True, **values: Any
 ) -> web.Response:
-    """Go where the work leads, or to its page if that takes a while. `template`, `values`: the form, which is
-    shown again with the reason if the work is refused.
+    """Do the work and go to the address that it returns. If it takes a while, go to its page. `template`,
+    `values`: the form, which is shown again with the reason if the work is refused.
     """
     posted = await request.post()
     fields = sorted((name, str(value)) for name, value in posted.items() if name != CSRF_FIELD)
@@ -49,7 +51,7 @@ async def show_work(request: web.Request) -> web.Response:
 
 
 async def stream_work(request: web.Request) -> web.StreamResponse:
-    """How far it is; when it has ended, the page loads again."""
+    """Send the progress. When the work has ended, the page loads again."""
     texts, key = texts_for(request), _key(request.match_info["reference"])
 
     async def read() -> str:

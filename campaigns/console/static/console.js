@@ -34,7 +34,8 @@ function say(state) {
   line.textContent = words[state];
 }
 
-// A click counts only if what is pressed and what is released are the same: a part that is pressed waits.
+// A click counts only if the button is released on the element on which it was pressed. So a part with a pressed
+// element is replaced later.
 let pressed = null, waiting = null;
 
 function press(event) {
@@ -82,7 +83,7 @@ function show(html, root = live) {
 
 let source = null, timer = null, pollMs = POLL_MS, heard = false;
 
-// Called for each event: without another one in time, connects again.
+// Called for each event. If no other event comes in time, it connects again.
 function hear() {
   heard = true;
   clearTimeout(timer);
@@ -113,7 +114,7 @@ function listen() {
   timer = setTimeout(() => { if (!heard) poll(); }, QUIET_MS);
 }
 
-// Where a proxy holds events back, asks for the page itself, less often the longer nothing works.
+// Asks for the page itself if a proxy holds events back. The longer nothing works, the less often it asks.
 async function poll() {
   stop();
   try {
@@ -143,7 +144,7 @@ for (const field of document.querySelectorAll("[data-submit]")) {
   field.addEventListener("change", () => field.form.requestSubmit());
 }
 
-// A file that is dropped anywhere on the form is as good as one that was chosen.
+// A file that is dropped anywhere on the form counts as chosen.
 for (const form of document.querySelectorAll("[data-drop]")) {
   const field = form.querySelector("input[type=file]");
   for (const name of ["dragover", "dragleave", "drop"]) {
@@ -159,7 +160,7 @@ for (const form of document.querySelectorAll("[data-drop]")) {
   field.addEventListener("change", () => form.requestSubmit());
 }
 
-// What is typed shows at once how it will be read. A part that somebody types in stays.
+// Shows at once how a typed text will be read. A part of the page that somebody types in is not replaced.
 for (const form of document.querySelectorAll("[data-typed]")) {
   let later = null, asked = 0;
   form.addEventListener("input", () => {
@@ -194,7 +195,7 @@ for (const form of document.querySelectorAll("[data-preview]")) {
   });
 }
 
-// Times are chosen on the clock of whoever chooses them, unless another one was chosen.
+// Times are chosen on the clock of the person's browser, unless another clock was chosen.
 for (const field of document.querySelectorAll("[data-zone]")) {
   if ([...field.options].some((option) => option.value === zone)) field.value = zone;
 }
