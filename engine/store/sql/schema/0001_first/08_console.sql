@@ -26,6 +26,9 @@ CREATE TABLE console_tokens (
     token_hash bytea       PRIMARY KEY,
     name       text        NOT NULL UNIQUE,          -- stands in the audit as "token NAME"
     role       text        NOT NULL CHECK (role IN ('look', 'send', 'manage')),
+    made_by    text,                                 -- a user, or an account of a machine. Whoever makes a token stands behind
+                                                     -- it: a start that its program asked for needs another person still.
+                                                     -- NULL: nobody knows any more
     created_at timestamptz NOT NULL DEFAULT now()
 );
 
@@ -40,6 +43,15 @@ CREATE TABLE console_requests (
     PRIMARY KEY (requester, idempotency_key)
 );
 
--- `audit.action` has more values. Of the console: "sign-in", "sign-out", "user-add", "user-remove", "token-add",
--- "token-remove"; of any command: "create", "number-limit", "suppress-add", "suppress-remove". Where they concern no
--- campaign, `campaign_id` is NULL. `detail` has the name, number or count that they concern, never a phone of a recipient.
+-- Where the console lets no campaign start without another person: who asked for the start, and who approved it.
+CREATE TABLE start_requests (
+    campaign_id  bigint      PRIMARY KEY REFERENCES campaigns ON DELETE CASCADE,
+    content_hash text        NOT NULL,  -- of the campaign as it was asked for: whoever changes it has to ask again
+    asked_by     text        NOT NULL,
+    person       text        NOT NULL,  -- who asked for the start, or who made the token of the program that asked
+    asked_at     timestamptz NOT NULL DEFAULT now(),
+    approved_by  text,                  -- NULL: nobody yet
+    approved_at  timestamptz,
+    CHECK (approved_by <> asked_by),
+    CHECK (approved_by <> person)
+);

@@ -31,8 +31,9 @@ RETURN CASE
     ELSE 'pending'
 END;
 
--- Every recipient with its present state, the reason for it, and what its attempts have in common. Range counters equal a
--- count over this view at every moment. Exports read it by range, recording reads it by key before and after a batch.
+-- Every recipient with its present state, the reason for it, and what its attempts have in common; `code` is of a failed one.
+-- Range counters equal a count over this view at every moment. Exports read it by range, recording reads it by key before and
+-- after a batch.
 CREATE VIEW recipient_states AS
 SELECT recipients.range_id, ranges.campaign_id, ranges.ordinal, recipients.seq, recipients.phone, recipients.variables,
        recipients.line, pending_attempts.attempt_no AS pending_attempt_no, pending_attempts.due_at, pending_attempts.since,
@@ -47,7 +48,11 @@ SELECT recipients.range_id, ranges.campaign_id, ranges.ordinal, recipients.seq, 
            WHEN recipients.seq > ranges.claimed_through AND ranges.state = 'closed' THEN ranges.closed_reason
        END AS reason,
        attempts.wamid, attempts.phone_number_id, attempts.attempted_at, attempts.sent_at, attempts.delivered_at,
-       attempts.read_at, attempts.failed_at
+       attempts.read_at, attempts.failed_at,
+       CASE WHEN present_state(recipients.skip_reason, attempts.best_rank, pending_attempts.state, attempts.last_kind,
+                               recipients.seq > ranges.claimed_through, ranges.state) = 'failed'
+            THEN attempts.last_code END AS code,
+       attempts.pricing, recipients.template_index
 FROM recipients
 JOIN ranges USING (range_id)
 LEFT JOIN pending_attempts USING (range_id, seq)
@@ -64,7 +69,10 @@ LEFT JOIN LATERAL (
            (array_agg(outcomes.phone_number_id ORDER BY outcomes.attempt_no DESC))[1] AS phone_number_id,
            min(outcomes.attempted_at) AS attempted_at, min(outcomes.sent_at) AS sent_at,
            min(outcomes.delivered_at) AS delivered_at, min(outcomes.read_at) AS read_at,
-           max(outcomes.failed_at) AS failed_at
+           max(outcomes.failed_at) AS failed_at,
+           (array_agg(outcomes.code ORDER BY outcomes.attempt_no DESC) FILTER (WHERE outcomes.reason IS NOT NULL))[1]
+               AS last_code,
+           max(outcomes.pricing) AS pricing
     FROM outcomes,
          LATERAL (SELECT max(others.attempt_no) AS attempt_no FROM outcomes AS others
                   WHERE others.range_id = recipients.range_id AND others.seq = recipients.seq) AS latest
@@ -183,11 +191,37 @@ $$;
 -- All status events that wait to be applied, one by one, for people and for counts. Reads all of them.
 CREATE VIEW waiting_events AS
 SELECT received_at, due_at, wamid, status, status_at, phone_number_id, recipient, installation, range_id, seq, attempt_no,
-       epoch, code, detail, matches_tried
+       epoch, code, detail, matches_tried, pricing
 FROM inbox
 UNION ALL
 SELECT received_at, received_at, wamid, status, timestamptz 'epoch' + us * interval '1 microsecond', phone_number_id,
-       recipient, installation, range_id, seq, attempt_no, epoch, code, detail, 0
+       recipient, installation, range_id, seq, attempt_no, epoch, code, detail, 0, pricing
 FROM inbox_groups,
-     unnest(wamids, statuses, status_us, phone_number_ids, recipients, range_ids, seqs, attempt_nos, epochs, codes, details)
-         AS event (wamid, status, us, phone_number_id, recipient, range_id, seq, attempt_no, epoch, code, detail);
+     unnest(wamids, statuses, status_us, phone_number_ids, recipients, range_ids, seqs, attempt_nos, epochs, codes, details,
+            pricings)
+         AS event (wamid, status, us, phone_number_id, recipient, range_id, seq, attempt_no, epoch, code, detail, pricing);
+
+-- The spellings of one phone, as digits, itself first: the rule of engine/core/phone_aliases.py, which a test compares.
+CREATE FUNCTION phone_spellings(phone bigint) RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE
+    WHEN phone::text ~ '^55[0-9]{2}9[6-9][0-9]{7}$' THEN ARRAY[phone::text, left(phone::text, 4) || right(phone::text, 8)]
+    WHEN phone::text ~ '^55[0-9]{2}[6-9][0-9]{7}$' THEN ARRAY[phone::text, left(phone::text, 4) || '9' || right(phone::text, 8)]
+    WHEN phone::text ~ '^52[0-9]{10}$' THEN ARRAY[phone::text, '521' || right(phone::text, 10)]
+    WHEN phone::text ~ '^521[0-9]{10}$' THEN ARRAY[phone::text, '52' || right(phone::text, 10)]
+    WHEN phone::text ~ '^54[0-9]{10}$' THEN ARRAY[phone::text, '549' || right(phone::text, 10)]
+    WHEN phone::text ~ '^549[0-9]{10}$' THEN ARRAY[phone::text, '54' || right(phone::text, 10)]
+    ELSE ARRAY[phone::text] END;
+
+-- What a recipient answered to one message: what quotes it, and what came within a week after it and quotes nothing. The
+-- service's times have whole seconds. A person's messages are always found by the person: OFFSET 0 keeps the planner from
+-- reading a week's messages of everybody for each recipient, by the index on time.
+CREATE FUNCTION replies_to(phone bigint, wamid text, attempted_at timestamptz) RETURNS SETOF incoming_messages
+LANGUAGE sql STABLE AS $$
+    SELECT incoming_messages.* FROM incoming_messages
+    WHERE hashtextextended(body #>> '{context,id}', 0) = hashtextextended($2, 0) AND body #>> '{context,id}' = $2
+      AND body #>> '{context,id}' IS NOT NULL
+    UNION ALL
+    SELECT written.* FROM (SELECT * FROM incoming_messages WHERE sender = ANY (phone_spellings($1)) OFFSET 0) AS written
+    WHERE body #>> '{context,id}' IS NULL AND sent_at >= date_trunc('second', $3) AND sent_at < $3 + interval '7 days'
+$$;
