@@ -8,7 +8,7 @@ from typing import Any
 
 from prometheus_client.registry import Collector
 
-from documentation.markdown import cell, table
+from docs.site.markdown import cell, table
 from drumbeat.campaigns.console.open_streams import OpenStreams
 from drumbeat.campaigns.console.request_metrics import RequestMetrics
 from drumbeat.emulator.config import EmulatorConfig

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-MADE_FROM_CODE = "<!-- Made from the code by `python -m documentation.reference --write`. -->\n"
+MADE_FROM_CODE = "<!-- Made from the code by `python -m docs.site.reference --write`. -->\n"
 
 
 def cell(text: str | None) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from documentation.markdown import linked, table
+from docs.site.markdown import linked, table
 from drumbeat.engine.process.log_events import LASTING, LOG_EVENTS, LogEvent
 
 PROSE = """# Log events

@@ -1,6 +1,6 @@
 """Sends today's orders, as a job of another system would: once, however often it is started.
 
-python examples/daily_orders.py ORDERS.toml CUSTOMERS.csv
+python docs/examples/daily_orders.py ORDERS.toml CUSTOMERS.csv
 
 The settings are those of the command `drumbeat`: environment variables or drumbeat.toml.
 """

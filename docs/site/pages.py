@@ -11,8 +11,9 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 INDEX = ROOT / "docs" / "README.md"
+EXAMPLES = ROOT / "docs" / "examples"
 FOLDERS = ("docs", "benchmarks", "emulator")
 PROJECT = ("README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY", "CHANGELOG")
 LINKED = ("LICENSE", "deploy/prometheus/alerts.yaml")  # files that pages link to, and that are no pages
@@ -52,6 +53,6 @@ def navigation(index: str) -> list[dict[str, Any]]:
 def _paths() -> list[str]:
     found = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in SHOWN]
     pages = [
-        path.relative_to(ROOT).as_posix() for path in found if path.suffix != ".py" or "docs" in path.parts
+        path.relative_to(ROOT).as_posix() for path in found if path.suffix != ".py" or path.parent == EXAMPLES
     ]
     return sorted([*pages, *LINKED, *(f"{name}.md" for name in PROJECT)])

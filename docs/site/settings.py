@@ -7,7 +7,7 @@ from itertools import pairwise
 from textwrap import dedent
 from typing import Any
 
-from documentation.markdown import cell, linked, table
+from docs.site.markdown import cell, linked, table
 from drumbeat.campaigns.cli.main import DEBUG_VARIABLE
 from drumbeat.engine.process.settings import PREFIX, SECRETS, Settings
 from drumbeat.engine.process.telemetry import LEVEL_VARIABLE

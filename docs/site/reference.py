@@ -1,7 +1,7 @@
 """Writes the pages that are made from code.
 
-python -m documentation.reference            fails if a page is not up to date
-python -m documentation.reference --write    writes the pages
+python -m docs.site.reference            fails if a page is not up to date
+python -m docs.site.reference --write    writes the pages
 """
 
 import re
@@ -13,10 +13,10 @@ from typing import Any, get_args
 from typer import Context
 from typer.main import get_group
 
-from documentation.log_events import log_events_page
-from documentation.markdown import MADE_FROM_CODE, cell
-from documentation.metrics import metrics_page
-from documentation.settings import settings_page
+from docs.site.log_events import log_events_page
+from docs.site.markdown import MADE_FROM_CODE, cell
+from docs.site.metrics import metrics_page
+from docs.site.settings import settings_page
 from drumbeat.campaigns.cli.main import app
 from drumbeat.campaigns.options.campaign_spec import campaign_spec
 from drumbeat.campaigns.options.listing import CampaignOption, options_of
@@ -25,7 +25,7 @@ from drumbeat.engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, ErrorCo
 from drumbeat.engine.core.outcome import Rejected, Scope, Throttled
 from drumbeat.engine.core.states import CampaignState
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[1]
 
 VALUES = {
     "int": "NUMBER",
@@ -217,7 +217,7 @@ def main() -> None:
         for name, text in stale.items():
             (DOCS / name).write_text(text, "utf-8")
     elif stale:
-        sys.exit(f"not up to date: {', '.join(stale)}; run python -m documentation.reference --write")
+        sys.exit(f"not up to date: {', '.join(stale)}; run python -m docs.site.reference --write")
 
 
 def _differs(path: Path, text: str) -> bool:
