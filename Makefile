@@ -31,7 +31,7 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python requirements/licences.py
-	$(BIN)/python -m documentation.reference
+	$(BIN)/python -m docs.site.reference
 
 # Known vulnerabilities of what runs. It needs the advisories of the package index, so it is no part of `check`. --strict:
 # a package whose advisories cannot be had fails it too.
@@ -42,8 +42,8 @@ audit: setup
 
 # The documents as a site: begin at site/index.html. Its search needs a web server, as `python -m http.server -d site` is.
 docs: setup
-	$(BIN)/python -m documentation.reference --write
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -f documentation/mkdocs.yaml
+	$(BIN)/python -m docs.site.reference --write
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -f docs/site/mkdocs.yaml
 
 format: setup
 	$(BIN)/ruff check --fix .

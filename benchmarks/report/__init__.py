@@ -1,1 +1,1 @@
-"""A benchmark report: its content, its text, its page, and the comparison of two reports."""
+"""A benchmark report: its content, its text, and the comparison of two reports."""

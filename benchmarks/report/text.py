@@ -1,4 +1,4 @@
-"""A report as text: its tables, its result in a sentence, and its warnings; the same on terminal and page."""
+"""A report as text: its tables, its result in a sentence, and its warnings."""
 
 from __future__ import annotations
 

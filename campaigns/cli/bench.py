@@ -46,7 +46,6 @@ from drumbeat.engine.process.telemetry import configure_logging
 
 app = typer.Typer(name="bench", invoke_without_command=True, add_completion=False)
 
-PAGE_NAME = "report.html"
 NUMBERS_MAX, PROCESSES_MAX, REPEATS_MAX = 256, 16, 20
 RATE_PER_S_MAX = 10_000.0
 DURATION_S_MIN, DURATION_S_MAX = 2.0, 120.0
@@ -122,7 +121,7 @@ def bench(
     by recipients, numbers and processes, at fixed loads.
 
     The bench starts its own emulator and Postgres and removes them afterwards. It uses none of your settings,
-    and no real person gets a message. It writes report.json and report.html to the output directory.
+    and no real person gets a message. It writes report.json to the output directory.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -217,12 +216,6 @@ def _measure(request: SuiteRequest, output: Path | None, *, quiet: bool, as_json
         with progress_of(request.repeats * len(measurements(request)), quiet=quiet) as listener:
             report = report_of(run_suite(request, listener))
         try:
-            from drumbeat.benchmarks.report.page import (
-                page_of,  # plotly and jinja2 take a third of a second to import
-            )
-
-            _write(directory / PAGE_NAME, page_of(report).encode())
-            # Written last: a directory with this file holds a complete report.
             _write(
                 directory / FILE_NAME,
                 orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
@@ -231,7 +224,7 @@ def _measure(request: SuiteRequest, output: Path | None, *, quiet: bool, as_json
             _show(report, as_json=as_json)  # the figures took minutes to measure
             raise
     if not quiet:
-        note(f"the report is in {target / PAGE_NAME} and {target / FILE_NAME}")
+        note(f"the report is in {target / FILE_NAME}")
     return report
 
 
@@ -257,7 +250,6 @@ def _directory(target: Path) -> Iterator[Path]:
         yield target
     except BaseException:
         if new:
-            (target / PAGE_NAME).unlink(missing_ok=True)
             with suppress(OSError):  # not empty: another program has put something there
                 target.rmdir()
         raise

@@ -1,8 +1,9 @@
 """The versions of the schema: each is applied once, in order, under an advisory lock.
 
 A version is a directory `sql/schema/<number>_<name>` of SQL files that are run in the order of their names.
-0001 is the first schema. A version that was released never changes, and its checksum is compared: whoever
-alters the schema adds the next version.
+0001 is the first schema. Until 0.1.0 is released, a change goes into it, and a database that an earlier state
+of it made is refused. A version that was released never changes, and its checksum is compared: from then on,
+whoever alters the schema adds the next version.
 """
 
 import hashlib

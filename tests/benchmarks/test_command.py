@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,6 @@ import orjson
 import psutil
 import pytest
 
-from drumbeat.benchmarks.report import page
 from drumbeat.campaigns.cli import bench
 from drumbeat.engine.errors import ConfigurationError
 from tests.benchmarks.samples import report
@@ -32,7 +29,7 @@ def test_a_short_bench_measures_one_part_and_leaves_nothing_else(
     load = ("--numbers", "2", "--rate", "100", "--events", "--only", "throughput")
     report = drumbeat.ok(*SHORT, *load, "--json", "--output", "kept").json
     assert report == read(tmp_path / "kept")
-    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["report.html", "report.json"]
+    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["report.json"]
     engine = report["senders"][0]
     assert engine["per_s"]["median"] > 0
     assert engine["events"]["applied"] == 3 * engine["messages"][0]
@@ -51,7 +48,7 @@ def test_a_bench_measures_keeps_a_report_and_leaves_nothing_else(
     assert leftovers(scratch) == []
     report = done.json
     assert report == read(tmp_path / "kept")
-    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["report.html", "report.json"]
+    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["report.json"]
     assert report["schema"] == 1
     assert [entry["name"] for entry in report["senders"]] == NAMES
     assert [entry["name"] for entry in report["pace"]] == ["engine", "one_number"]
@@ -78,8 +75,6 @@ def test_a_bench_measures_keeps_a_report_and_leaves_nothing_else(
         assert (entry["p99_ms"] is not None) == entry["name"].startswith("receive")
     assert report["stages"][0]["count"] == [300_000]
     assert report["stages"][3]["count"] == [3 * 6_000 * 2]
-    text = (tmp_path / "kept" / "report.html").read_text("utf-8")
-    assert f"{engine['per_s']['median']:,.0f}/s" in text
 
     compared = drumbeat.ok("bench", "compare", "kept", "kept/report.json", "--json").json
     assert {row["verdict"] for row in compared["rows"]} == {"same"}
@@ -221,8 +216,8 @@ def test_figures_outlive_a_report_that_cannot_be_written(
 ) -> None:
     request = bench.SuiteRequest(bench.Load(1, 80.0, duration_s=2.0), 1, ("pacing",), None, "drumbeat bench")
     monkeypatch.setattr(bench, "run_suite", lambda *_: None)
-    monkeypatch.setattr(bench, "report_of", lambda _: report())
-    monkeypatch.setattr(page, "page_of", lambda _: (tmp_path / "kept" / ".report.html.part").mkdir() or "")
+    in_the_way = tmp_path / "kept" / ".report.json.part"
+    monkeypatch.setattr(bench, "report_of", lambda _: in_the_way.mkdir() or report())
     with pytest.raises(ConfigurationError, match="cannot be written"):
         bench._measure(request, tmp_path / "kept", quiet=True, as_json=False)
     assert "The engine sent 1,500 messages/s" in capsys.readouterr().out
@@ -238,10 +233,3 @@ def test_a_dry_run_says_what_would_be_measured(drumbeat: Drumbeat, scratch: Path
     assert plan["takes_s"] > 0
     assert leftovers(scratch) == []
     assert not list(tmp_path.glob("bench-*"))
-
-
-def test_plotly_and_jinja2_are_imported_only_to_write_a_page() -> None:
-    script = (
-        "import sys, drumbeat.campaigns.cli.bench; sys.exit(bool({'plotly', 'jinja2'} & sys.modules.keys()))"
-    )
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

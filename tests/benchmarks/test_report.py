@@ -14,7 +14,9 @@ from drumbeat.benchmarks.report.text import (
     headline,
     latency_tables,
     notes,
+    pace_table,
     scaling_table,
+    senders_table,
     stages_table,
     warnings,
 )
@@ -46,6 +48,27 @@ def test_the_headroom_is_what_the_service_left_of_its_core() -> None:
     assert headroom["could_carry_per_s"]["median"] == 6_000
     assert headroom["enough"]
     assert "there was headroom" in next(notes(report()))
+
+
+def test_the_tables_hold_the_figures_with_their_ranges() -> None:
+    content = report(engine=[1_512.0, 1_634.0, 1_498.0])
+    senders, pace = senders_table(content), pace_table(content)
+    assert senders.rows[0][1] == "1,512 (1,498–1,634)"
+    assert [row[2] for row in senders.rows] == [
+        f"{sender['cpu_us']['median']:,.1f}" for sender in content["senders"]
+    ]
+    assert {"75.00 %", "87.50 %", "93.75 %", "6.25 %"} <= {cell for row in pace.rows for cell in row}
+    for table in (senders, pace):
+        assert {len(row) for row in table.rows} == {len(table.headings)}
+
+
+def test_the_latency_of_another_emulator_is_not_called_ours() -> None:
+    content = report(service="http://127.0.0.1:8081")
+    assert content["load"]["latency_ms"] is None
+    assert content["pace"][0]["load"]["latency_ms"] is None
+    assert "latency set by the emulator" in pace_table(content).rows[0][0]
+    assert "latency 5 ms" in pace_table(report()).rows[0][0]
+    assert "service: its own and http://127.0.0.1:8081" in compare(report(), content).differences
 
 
 def test_an_idle_core_is_reported_if_no_limit_explains_it() -> None:

@@ -24,7 +24,7 @@ from tests.docs.test_links import ROOT
 __all__ = ["drumbeat"]
 
 PAGE = (ROOT / "docs/how-to/campaigns-from-cron-and-code.md").read_text("utf-8")
-EXAMPLES = ROOT / "examples"
+EXAMPLES = ROOT / "docs" / "examples"
 
 
 def example(command: Command, service: str) -> subprocess.CompletedProcess[str]:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from typer.main import get_group
 
-from documentation.pages import navigation
-from documentation.reference import DOCS, commands, in_words, pages
+from docs.site.pages import navigation
+from docs.site.reference import DOCS, commands, in_words, pages
 from drumbeat.campaigns.cli.main import app
 from tests.docs.test_links import PAGES, ROOT
 
-BUILD = (sys.executable, "-m", "mkdocs", "build", "-f", "documentation/mkdocs.yaml")
+BUILD = (sys.executable, "-m", "mkdocs", "build", "-f", "docs/site/mkdocs.yaml")
 LOADED = re.compile(r"""<(?:script|img|link|iframe)\b[^>]*(?:src|href)=["']?(?:https?:)?//""")
 
 

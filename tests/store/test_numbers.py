@@ -15,7 +15,6 @@ from drumbeat.engine.process.identity import this_process
 from drumbeat.engine.sending.number_sync import store_numbers
 from drumbeat.engine.store.database import Pool
 from drumbeat.engine.store.leases import release_lease, renew_leases, take_lease
-from drumbeat.engine.store.migrate import migrations
 
 
 def listed(**others: str) -> NumberRecord:
@@ -101,28 +100,6 @@ async def test_the_bounds_are_those_of_the_database(pool: Pool, rate: float) -> 
     await store_numbers(pool, [listed()])
     await set_limit(pool, "1", rate)
     assert (await list_numbers(pool))[0].limit_per_s == rate
-
-
-async def test_an_upgrade_mends_limits_that_no_number_can_keep_to(pool: Pool) -> None:
-    version = next(each for each in migrations() if each.name == "number_limits")
-    bad = {"1e-300": 0.01, "1e300": 100_000, "'Infinity'": 100_000, "'NaN'": None, "0.5": 0.5, "NULL": None}
-    async with pool.acquire() as connection, connection.transaction():
-        await connection.execute("ALTER TABLE numbers DROP COLUMN known_tier")
-        for column in ("manual_limit_per_s", "service_limit_per_s"):
-            await connection.execute(
-                f"ALTER TABLE numbers DROP CONSTRAINT numbers_{column}_check,"
-                f" ADD CONSTRAINT numbers_{column}_check CHECK ({column} > 0)"
-            )
-        for number, rate in enumerate(bad):
-            await connection.execute(
-                "INSERT INTO numbers (phone_number_id, manual_limit_per_s, service_limit_per_s)"
-                f" VALUES ('{number}', {rate}, {rate})"
-            )
-        await connection.execute(version.sql)
-        rows = await connection.fetch(
-            "SELECT manual_limit_per_s, service_limit_per_s FROM numbers ORDER BY phone_number_id"
-        )
-    assert [tuple(row) for row in rows] == [(mended, mended) for mended in bad.values()]
 
 
 async def test_a_number_that_the_account_lost_is_marked_until_it_is_listed_again(pool: Pool) -> None:

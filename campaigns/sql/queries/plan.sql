@@ -49,6 +49,18 @@ SELECT campaign_id FROM campaigns WHERE campaign_id = $1 FOR UPDATE NOWAIT;
 -- name: leftover_ranges
 SELECT range_id FROM ranges WHERE campaign_id = $1 LIMIT 100;
 
+-- name: remove_recipients
+DELETE FROM recipients WHERE range_id = ANY($1::bigint[]);
+
+-- name: remove_retried
+DELETE FROM retried_recipients WHERE range_id = ANY($1::bigint[]);
+
+-- name: remove_range_counters
+DELETE FROM range_counters WHERE range_id = ANY($1::bigint[]);
+
+-- name: remove_ranges
+DELETE FROM ranges WHERE range_id = ANY($1::bigint[]);
+
 -- name: remove_unplanned
 DELETE FROM campaigns WHERE campaign_id = $1 AND planned_at IS NULL;
 
