@@ -1,4 +1,6 @@
-"""Describes a connection failure by the operating system's own message, such as "Connection refused"."""
+"""The description of a connection failure by the operating system's own message, such as "Connection
+refused".
+"""
 
 import os
 import socket
@@ -6,7 +8,9 @@ import ssl
 
 
 def system_error_text(problem: BaseException) -> str:
-    """The system's message, without what libraries add: "Cannot connect to host … [Connect call …]"."""
+    """Return the system's message, without the additions of libraries: "Cannot connect to host … [Connect
+    call …]".
+    """
     cause = getattr(problem, "os_error", problem)  # aiohttp keeps the system's error here
     if isinstance(cause, socket.gaierror):
         return cause.strerror or str(cause)

@@ -1,4 +1,4 @@
--- Planning a campaign: an audience becomes frozen recipients. The audience is staged in temporary tables of the session, which
+-- The plan of a campaign: an audience becomes frozen recipients. The audience is staged in temporary tables of the session, which
 -- write no log. Recipients are written in transactions of some ranges, so that none is long.
 
 -- name: remove_recipients
