@@ -1,6 +1,4 @@
-"""The description of a connection failure by the operating system's own message, such as "Connection
-refused".
-"""
+"""The description of a connection failure by the system's own message, such as "Connection refused"."""
 
 import os
 import socket
@@ -8,8 +6,8 @@ import ssl
 
 
 def system_error_text(problem: BaseException) -> str:
-    """Return the system's message, without the additions of libraries: "Cannot connect to host … [Connect
-    call …]".
+    """Return the message of the system, without what libraries add: "Cannot connect to host
+    … [Connect …]".
     """
     cause = getattr(problem, "os_error", problem)  # aiohttp keeps the system's error here
     if isinstance(cause, socket.gaierror):

@@ -15,9 +15,7 @@ RESOLUTION_DESCRIPTORS = 2  # a name lookup holds a file or a socket, and one mo
 
 
 def error_reason(problem: BaseException) -> str:
-    """Return a connection error as readable text. Reports show it as the reason why a
-    recipient is in doubt.
-    """
+    """Return a connection error as text. Reports show it as the reason why a recipient is in doubt."""
     return system_error_text(problem)[:REASON_CHARACTERS_MAX]
 
 

@@ -48,9 +48,7 @@ class LaneOwner(Protocol):
     """The keeper of the lanes that no request uses."""
 
     def begin_request(self, lane: Lane, phone_number_id: str, payload: bytes) -> bytes:
-        """Start the reply's deadline, and return the bytes of the whole request, which the
-        lane writes now.
-        """
+        """Start the reply's deadline, and return the bytes of the whole request, to be written now."""
         ...
 
     def end_request(self, lane: Lane) -> None:
@@ -95,9 +93,7 @@ class _GateWait:
 
 
 class Lane(ResponseHandler):
-    """The protocol of a connection. Before `attach`, and after `detach` or `disconnect`, it behaves as
-    aiohttp's own.
-    """
+    """The protocol of a connection: aiohttp's own before `attach`, and after `detach` or `disconnect`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
@@ -146,9 +142,7 @@ class Lane(ResponseHandler):
             connection.close()
 
     def write(self, phone_number_id: str, payload: bytes, answered: Answered) -> None:
-        """Write as `transport.IdleConnection` says. Nothing may be awaited after the lane
-        was found usable.
-        """
+        """Write as `transport.IdleConnection` says. Nothing may be awaited once the lane was found usable."""
         assert self.transport is not None and self._owner is not None
         self._answered = answered
         try:
@@ -225,9 +219,7 @@ class Lane(ResponseHandler):
                 self._complete_when_read()
 
     def resume_reading(self, resume_parser: bool = True) -> None:
-        """Skip the call if reading is not paused. Each read of a body makes this call, and it would run the
-        parser.
-        """
+        """Skip the call if reading is not paused. Each read of a body calls it, and it runs the parser."""
         if self._reading_paused:
             super().resume_reading(resume_parser)
 
@@ -263,9 +255,7 @@ class Lane(ResponseHandler):
             answered(outcome)
 
     def _break(self, reason: str) -> None:
-        """Note that the connection broke. Cancel a request that waits at the gate. A written one becomes
-        Unknown.
-        """
+        """Note that it broke. Cancel a request that waits at the gate. A written one becomes Unknown."""
         self._message = self._body = None
         self.suspect = True
         if self._answered is not None:

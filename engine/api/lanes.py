@@ -42,9 +42,7 @@ _BODY_HEADERS = frozenset({"content-length", "transfer-encoding"})
 
 
 class LaneTransport:
-    """A transport through the connections of one pool. Close it when done; after that, `send` returns
-    NotSent.
-    """
+    """A transport through the connections of one pool. Close it; after that, `send` returns NotSent."""
 
     def __init__(
         self,
@@ -116,9 +114,7 @@ class LaneTransport:
         return b"%b%d\r\n\r\n%b" % (head, len(payload), payload)
 
     def set_token(self, token: str) -> None:
-        """Set the token as `Transport.set_token` says. Connections stay: the token is in the head of each
-        request.
-        """
+        """Set the token as `Transport.set_token` says. Connections stay: each head has the token."""
         self._request.headers["Authorization"] = f"Bearer {token}"
         self._heads.clear()
 
@@ -211,9 +207,7 @@ def _new_lane(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
 
 
 def _pooled_request(root: str, token: str, tls: ssl.SSLContext | None, proxy: str | None) -> ClientRequest:
-    """Return the request with which the pool opens every connection: it holds address,
-    trust store and proxy.
-    """
+    """Return the request that opens every connection of the pool: it has address, trust store and proxy."""
     route = proxy_of(proxy, root)
     headers = {
         "Authorization": f"Bearer {token}",

@@ -27,7 +27,7 @@ async def entries(caller: Caller, path: str, query: Mapping[str, str]) -> AsyncI
 
 
 def page_entries(page: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
-    """Return the entries of a page. A page without a list is an error: an empty list would remove every
+    """Return the entries of a page. One without a list is an error: an empty list would remove every
     template.
     """
     data = page.get("data")

@@ -53,9 +53,7 @@ class ServiceError(DrumbeatError):
 def refusal(
     status: int, headers: Mapping[str, str], body: bytes, where: str, *, reads: bool = True
 ) -> ServiceError:
-    """Return the error for a reply that refuses a call. `where` is the path of the call. `reads`: it is a
-    GET.
-    """
+    """Return the error for a reply that refuses a call. `where`: the path of the call. `reads`: a GET."""
     reply = parse_reply(status, headers, body)
     code = reply.code
     outcome = classify(status, code, reply.detail, None, None)

@@ -91,9 +91,7 @@ def freeze_templates(templates: Sequence[CampaignTemplate]) -> dict[str, Any]:
 
 
 def frozen_templates(stored: Mapping[str, Any]) -> tuple[CampaignTemplate, ...]:
-    """Return the templates in the JSON of the column `campaigns.template`, in the order of
-    `template_index`.
-    """
+    """Return the templates in the column `campaigns.template`, in the order of `template_index`."""
     return tuple(map(_thawed, stored_parts(stored)))
 
 

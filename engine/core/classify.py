@@ -22,9 +22,7 @@ def classify(
     *,
     held: bool = False,
 ) -> Outcome:
-    """Return the outcome of a complete reply. `wait_s`: seconds after which the service accepts another
-    request.
-    """
+    """Return the outcome of a complete reply. `wait_s`: seconds until the service accepts another request."""
     if 200 <= status < 300 and wamid is not None:
         return Accepted(wamid, held)
     if wamid is not None:

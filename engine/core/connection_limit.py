@@ -1,6 +1,4 @@
-"""The limits of open files: file descriptors that a sending process requests, and the
-connections they allow.
-"""
+"""The limits of open files: the descriptors that a sender requests, and the connections they allow."""
 
 # The bound on connections of a process with many numbers. Each number also has its own limit on in-flight
 # requests.
@@ -11,7 +9,5 @@ WANTED = CONNECTIONS_MAX + RESERVE
 
 
 def connections_within(limit: int) -> int:
-    """Return how many connections to the service may be open, so that enough of `limit`
-    descriptors remain.
-    """
+    """Return how many connections to the service may be open so that enough of `limit` descriptors remain."""
     return min(CONNECTIONS_MAX, max(limit - RESERVE, limit // 2))

@@ -27,9 +27,7 @@ class DailyWindow:
 
     @classmethod
     def between(cls, opens: time, closes: time) -> DailyWindow:
-        """Return the window between two local times, to the minute. One that closes at 00:00 ends with the
-        day.
-        """
+        """Return the window between two local times, to the minute. One that closes at 00:00 ends the day."""
         return cls(_minute(opens), _minute(closes) or _DAY_MINUTES)
 
     def holds(self, local: time) -> bool:
@@ -76,9 +74,7 @@ def day_starts_at(day: date, zone: ZoneInfo) -> datetime:
 
 
 def _opening(day: date, fold: int, window: DailyWindow, zone: ZoneInfo) -> datetime:
-    """Return the opening on one local day, in UTC. `fold` selects the first or second of an hour that
-    repeats.
-    """
+    """Return the opening on one local day, in UTC. `fold` selects the first or second of a repeated hour."""
     local = time(window.opens // 60, window.opens % 60, fold=fold)
     opening = datetime.combine(day, local, zone).astimezone(UTC)
     wall = opening.astimezone(zone)

@@ -152,15 +152,15 @@ QUIET_CODES = tuple(sorted(code for code, row in ERROR_CODES.items() if stops_no
 
 
 def opts_out(code: int | None) -> bool:
-    """Return whether the recipient asked for no more messages. The code is that of a reply or of a failed
-    status.
+    """Return whether the recipient asked for no more messages, by the code of a reply or of
+    a failed status.
     """
     return code is not None and code in ERROR_CODES and ERROR_CODES[code].opt_out
 
 
 def pause_reason(name: str) -> ReasonCode:
-    """Return the reason code for campaigns that a refusal pauses. `name`: a code as text,
-    or `http_<status>`.
+    """Return the reason code of campaigns that a refusal pauses. `name`: a code as text, or
+    `http_<status>`.
     """
     return _row_of(name).reason_code
 
@@ -171,9 +171,7 @@ def shared_by(name: str) -> Scope:
 
 
 def meaning_of(name: str) -> str:
-    """Return the meaning of a recorded error, a code as text or `http_<status>`; empty for
-    a reason in words.
-    """
+    """Return the meaning of a recorded error, a code or `http_<status>`; empty for a reason in words."""
     status = name.removeprefix("http_")
     return _row_of(name).meaning if status == name else f"HTTP {status} without an error code"
 

@@ -26,18 +26,14 @@ class SharedNumber:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """The moves of one worker: it takes the numbers of `take`, which are free, and releases those of
-    `release`.
-    """
+    """The moves of one worker: numbers to `take`, which are free, and numbers to `release` for others."""
 
     take: list[str]
     release: list[str]
 
 
 def moves(worker: str, wanted: Mapping[str, Set[str]], numbers: Sequence[SharedNumber]) -> Moves:
-    """Return the moves of `worker` towards the plan. `wanted`: the numbers that each live worker may send
-    with.
-    """
+    """Return the moves of `worker` towards the plan. `wanted`: the numbers that each live worker may use."""
     planned = plan(wanted, numbers)
     take, release = [], []
     for number in numbers:
@@ -80,9 +76,7 @@ class _Share:
 
     @property
     def size(self) -> tuple[int, float, str]:
-        """Return the key by which shares are compared: the count, then the rate that its numbers may send
-        together.
-        """
+        """Return the key that compares shares: the count, then the rate of all its numbers together."""
         return len(self.numbers), self.limit_per_s, self.worker
 
     def add(self, number: SharedNumber) -> None:
@@ -95,9 +89,7 @@ class _Share:
 
 
 def _move_one(shares: list[_Share]) -> bool:
-    """Move one number from the largest possible share to the smallest possible one. False:
-    no move is left.
-    """
+    """Move one number from the largest possible share to the smallest possible one. False: none moves."""
     shares.sort(key=lambda share: share.size)
     for giver in reversed(shares):
         for taker in shares:

@@ -61,9 +61,7 @@ class NumberShare:
 
 
 def quota_days(recipients: int, people_per_day: Sequence[int | None], scope: QuotaScope) -> int:
-    """Return the least periods of 24 hours in which numbers with these messaging limits write to so many
-    people.
-    """
+    """Return the least periods of 24 hours in which numbers with these limits write to so many people."""
     known = [people for people in people_per_day if people is not None]
     if len(known) < len(people_per_day) or not known:
         return 1
@@ -107,9 +105,7 @@ def _divide(recipients: int, rates_per_s: Sequence[float], most: Sequence[int | 
 
 
 def _share(number: NumberLimits, recipients: int, people: int | None, days: int | None) -> NumberShare:
-    """Return the share of a number. `days` is given if all numbers share a messaging limit: it counts for
-    them together.
-    """
+    """Return the share of a number. `days`: of all numbers together, if they share a messaging limit."""
     own_days = days or (1 if people is None else max(1, ceil(recipients / people)))
     known = people is not None or number.said.holds is not None
     return NumberShare(
@@ -138,9 +134,7 @@ def first_send(start: datetime, hours: SendingHours, zones: Sequence[ZoneInfo]) 
 def last_send(
     start: datetime, seconds: float, hours: SendingHours, zones: Sequence[ZoneInfo]
 ) -> datetime | None:
-    """Return when so many seconds of sending have passed since `start`; None if it takes
-    over DAYS_MAX days.
-    """
+    """Return when so many seconds of sending are over, from `start` on; None: not in DAYS_MAX days."""
     if seconds > DAYS_MAX * DAY.total_seconds():
         return None
     left, moment = timedelta(seconds=seconds), start

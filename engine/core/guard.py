@@ -54,9 +54,7 @@ PASS = Pass()
 
 
 def check_recipient(*, opted_out: bool, expires_ns: int | None, now_ns: int) -> Verdict:
-    """Check opt-out and expiry. Both times are of one clock. A campaign that expires at
-    `now_ns` has expired.
-    """
+    """Check opt-out and expiry. Both times are of one clock. One that expires at `now_ns` has expired."""
     if opted_out:
         return Refuse(OPTED_OUT)
     if expires_ns is not None and now_ns >= expires_ns:
@@ -97,9 +95,7 @@ class PairGuard:
         return len(self._paid_ns)
 
     def admit(self, recipient: int, now_ns: int) -> Pass | Defer:
-        """Return whether the recipient may get a message at `now_ns` (monotonic). Pass
-        counts as a message.
-        """
+        """Return whether the recipient may get a message at `now_ns` (monotonic). Pass counts as one."""
         paid_ns = self._paid_ns.pop(recipient, now_ns)  # added again at the end: a purge checks the front
         if paid_ns < now_ns:
             paid_ns = now_ns

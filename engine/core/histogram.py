@@ -6,9 +6,7 @@ from itertools import accumulate
 
 
 class Histogram:
-    """A histogram. `bounds` ascend; values above the last one are counted too. `total` is the sum of all
-    values.
-    """
+    """A histogram. `bounds` ascend; values above the last one count too. `total` is the sum of all values."""
 
     __slots__ = ("_bounds", "_counts", "total")
 

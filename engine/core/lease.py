@@ -38,8 +38,8 @@ class FormerOwner:
 
     @property
     def may_claim(self) -> bool:
-        """Return whether the former owner may still claim: nothing proves that it has ended. Fencing its
-        ranges ends that.
+        """Return whether the former owner may still claim, until its ranges are fenced: nothing proves its
+        end.
         """
         return not (self.released or self.dead or self.epoch == 0)
 

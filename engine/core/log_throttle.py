@@ -1,6 +1,4 @@
-"""The choice of the occurrences of a repeated event that are logged: the first, then one a minute, and the
-end.
-"""
+"""The occurrences of a repeated event that are logged: the first, then one a minute, and the end."""
 
 from drumbeat.engine.core.units import SECOND_NS
 
@@ -8,9 +6,7 @@ LOG_PERIOD_NS = 60 * SECOND_NS
 
 
 class LogThrottle:
-    """A counter of one kind of event. An event that comes and goes is logged no more often than one that
-    stays.
-    """
+    """A counter of one kind of event. One that comes and goes is logged no more often than one that stays."""
 
     def __init__(self) -> None:
         self._logged_ns: int | None = None
@@ -33,14 +29,10 @@ class LogThrottle:
         return times
 
     def resolve(self) -> bool:
-        """Note that the event has ended. True if the end must be logged: once after each
-        logged occurrence.
-        """
+        """Note that the event ended. True if the end must be logged: once after each logged occurrence."""
         was_reported, self.is_reported = self.is_reported, False
         return was_reported
 
     def resolve_if_quiet(self, now_ns: int, quiet_ns: int) -> bool:
-        """Call `resolve` for an event whose end nobody sees. It has ended if it did not
-        occur for `quiet_ns`.
-        """
+        """Call `resolve` for an event whose end nobody sees. It ended if it did not occur for `quiet_ns`."""
         return now_ns - self._last_ns >= quiet_ns and self.resolve()

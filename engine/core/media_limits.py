@@ -1,6 +1,4 @@
-"""The limits of files: the size of each kind, and the time for which an upload can be sent (the interface,
-"Limits").
-"""
+"""The limits of files: the size of each kind, and the life of an upload (the interface, "Limits")."""
 
 from drumbeat.engine.errors import UsageError
 
@@ -18,9 +16,7 @@ STICKER_TYPE = "image/webp"
 
 
 def kind_of(mime_type: str) -> str:
-    """Return the kind that a file of this type can be sent as: image, video, audio,
-    sticker, else document.
-    """
+    """Return the kind as which a file of this type is sent: image, video, audio, sticker, else document."""
     plain = mime_type.partition(";")[0].strip().lower()
     family = plain.partition("/")[0]
     if plain == STICKER_TYPE:

@@ -51,9 +51,7 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class CompiledTemplate:
-    """A template ready for its variables, made by `compile_template`. `filename` is the name of variable
-    media.
-    """
+    """A template ready for its variables, made by `compile_template`. `filename`: of variable media."""
 
     name: str
     language: str
@@ -98,9 +96,7 @@ class CompiledTemplate:
 
 
 def media_source(media: Media) -> str:
-    """Return the JSON of a picture, video or document in a header: its id or link, and the name it is shown
-    with.
-    """
+    """Return the JSON of a picture, video or document in a header: its id or link, and its shown name."""
     return json.dumps(_source(media), separators=(",", ":"))
 
 
@@ -149,9 +145,7 @@ def check_variable(value: str) -> str | None:
 
 
 def _skeleton(product: str, template: dict[str, Any]) -> tuple[str, ...]:
-    """Return constants and values in turn: constant, to, constant, variable, ..., constant, tail with the
-    tag.
-    """
+    """Return constants and values in turn: constant, to, constant, variable, ..., constant, tail (tag)."""
     body = {
         "messaging_product": product,
         "recipient_type": "individual",
@@ -167,9 +161,7 @@ def _skeleton(product: str, template: dict[str, Any]) -> tuple[str, ...]:
 
 
 class _Reader:
-    """A reader that collects the components to send, in a fixed order, whatever the order
-    of the definition.
-    """
+    """A reader that collects the components to send in a fixed order, whatever their order is."""
 
     def __init__(self, where: str, named: bool, header_media: Media | None, buttons: Collection[int]) -> None:
         self._where = where

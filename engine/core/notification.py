@@ -45,9 +45,7 @@ _SILENT = frozenset({ReasonCode.PAUSED_BY_HAND, ReasonCode.DATABASE_ROLLED_BACK}
 
 
 def event_of(state: CampaignState, code: ReasonCode | None) -> NotificationEvent | None:
-    """Return the event to tell when a campaign gets this state for this reason; None if there is nothing to
-    tell.
-    """
+    """Return the event to tell when a campaign gets this state for this reason; None for no event."""
     return None if code in _SILENT else _EVENTS.get(state)
 
 
@@ -92,9 +90,7 @@ _NEED_PERSON = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The advice to a person: a sentence, and commands as words. NAME stands for the
-    campaign or the number.
-    """
+    """The advice to a person: a sentence, and commands as words. NAME is the campaign or the number."""
 
     sentence: str
     commands: tuple[tuple[str, ...], ...] = ()
@@ -163,17 +159,15 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt to deliver. `problem` says why it failed, or which part of it failed although it was
-    delivered.
-    """
+    """An attempt to deliver. `problem`: why it failed, or which part of it failed despite a delivery."""
 
     verdict: Verdict
     problem: str = ""
 
 
 def verdict_of_status(status: int) -> Verdict:
-    """Return the verdict on the HTTP status of a webhook's answer. Redirects are not followed, so they are
-    refusals.
+    """Return the verdict on the HTTP status of a webhook's answer. Redirects are refusals:
+    none is followed.
     """
     if 200 <= status < 300:
         return Verdict.DELIVERED

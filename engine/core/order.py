@@ -74,9 +74,7 @@ class FairOrder:
         return [claimant.campaign_id for claimant in sorted(claimants, key=self._key)]
 
     def serve(self, campaign_id: int, recipients: int, claimants: Sequence[Claimant]) -> None:
-        """Count the recipients that a campaign got. `claimants`: it, and all others that
-        may have some now.
-        """
+        """Count the recipients that a campaign got. `claimants`: it, and all others that may get some."""
         [served] = [claimant for claimant in claimants if claimant.campaign_id == campaign_id]
         peers = [claimant for claimant in claimants if claimant.priority is served.priority]
         began = self._clocks[served.priority] = self._virtual_time(served)

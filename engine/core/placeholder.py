@@ -20,8 +20,8 @@ class Placeholder:
 
     @property
     def word(self) -> str:
-        """Return the word for `--param WORD:COLUMN`. Names of the service hold no hyphen, so no word equals a
-        name.
+        """Return the word for `--param WORD:COLUMN`. No name of the service has a hyphen, so none is such a
+        word.
         """
         if self.button is not None:
             return f"button-{self.button}"
@@ -30,9 +30,7 @@ class Placeholder:
         return self.name
 
     def __str__(self) -> str:
-        """Return where the variable stands, for people: `body {{1}}`, `button 0 {{1}}`,
-        `button 1 payload`.
-        """
+        """Return where a variable is, for people: `body {{1}}`, `button 0 {{1}}`, `button 1 payload`."""
         if self.component == MEDIA:
             return f"header {self.name}"
         where = self.component if self.button is None else f"{self.component} {self.button}"

@@ -1,6 +1,4 @@
-"""The comparison of what templates need to be filled: the languages of one template, or a template then and
-now.
-"""
+"""The comparison of what templates need: the languages of one template, or a template then and now."""
 
 import json
 from collections import Counter

@@ -15,17 +15,15 @@ IN_A_ROW_MAX = 20
 
 
 class Sender(NamedTuple):
-    """The sender whose refusals are counted: a campaign through a number. None stands for any campaign or
-    number.
-    """
+    """The sender whose refusals are counted: a campaign through a number. None stands for any."""
 
     campaign_id: int | None
     phone_number_id: str | None
 
 
 class RefusalRuns:
-    """The runs of one process. `lengths` counts refusals since the last acceptance; empty if nothing was
-    refused.
+    """The runs of one process. `lengths` counts refusals since the last acceptance; empty
+    without refusals.
     """
 
     def __init__(self) -> None:

@@ -20,9 +20,7 @@ PAIR_WAITS_MAX = 5
 
 
 class Wait(StrEnum):
-    """The reason why a recipient waits; it decides how long. NONE: until its number, account or campaign
-    resumes.
-    """
+    """The reason of a wait; it decides how long. NONE: until its number, account or campaign resumes."""
 
     NONE = "none"
     NUMBER = "number"
@@ -53,9 +51,7 @@ class InDoubt:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """The decision that nothing was accepted, and that no attempt follows. `name`: a code as text, or
-    `http_<status>`.
-    """
+    """The decision that nothing was accepted, and no attempt follows. `name`: a code, or `http_<status>`."""
 
     name: str
     detail: str

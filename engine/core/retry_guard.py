@@ -17,9 +17,7 @@ HELD_BACK_S = 24 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class EarlierRecipient:
-    """The recipient in an earlier campaign, and the state there. `failed_for_s` is how long ago the last
-    failure was.
-    """
+    """The recipient's state in an earlier campaign. `failed_for_s` is the time since the last failure."""
 
     campaign: str
     state: str

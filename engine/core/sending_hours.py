@@ -48,8 +48,8 @@ class SendingHours:
         return not self.windows and self.days == EVERY_DAY
 
     def opens_at(self, now: datetime, zones: Sequence[ZoneInfo]) -> datetime | None:
-        """Return the first moment, not before `now`, at which all zones allow sending, in UTC. None: not
-        within HORIZON.
+        """Return the first moment from `now` on when all zones allow sending, in UTC; None:
+        not in HORIZON.
         """
         rules = [rule for zone in zones for rule in self._rules(zone)]
         moment = now.astimezone(UTC)
@@ -62,9 +62,7 @@ class SendingHours:
         return None
 
     def closes_at(self, now: datetime, zones: Sequence[ZoneInfo]) -> datetime | None:
-        """Return the first moment, not before `now`, at which some zone forbids sending, in
-        UTC; None: never.
-        """
+        """Return the first moment from `now` on at which some zone forbids sending, in UTC; None: never."""
         moment = now.astimezone(UTC)
         closings = [closing for zone in zones for closing in self._closings(moment, zone)]
         return min(closings, default=None)

@@ -61,9 +61,7 @@ class TagEncoder:
         self._suffix = f".{epoch}"
 
     def encode(self, seq: int, attempt_no: int) -> str:
-        """Return the tag of one attempt. Both numbers come from int4 columns, so their bounds are not
-        checked.
-        """
+        """Return the tag of one attempt. Both numbers are from int4 columns, so no bounds are checked."""
         return f"{self._prefix}{seq}.{attempt_no}{self._suffix}"
 
 

@@ -57,9 +57,7 @@ def _misfit(template: CampaignTemplate, definition: Mapping[str, Any]) -> str:
 
 
 def _visible(definition: Mapping[str, Any]) -> list[Any]:
-    """Return the components without the examples of their review: links in them expire, and
-    are listed anew.
-    """
+    """Return the components without the examples of their review: links in them expire and are renewed."""
     return [_without_examples(component) for component in definition.get("components") or ()]
 
 

@@ -61,9 +61,7 @@ class SaidTier:
 
     @property
     def understood(self) -> Tier | None:
-        """Return the limit that the service names, or last named; None if it never named one that is
-        understood.
-        """
+        """Return the limit that the service names, or last named; None if none was ever understood."""
         return parse_tier(self.word) or parse_tier(self.known)
 
     @property

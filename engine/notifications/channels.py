@@ -17,9 +17,7 @@ class TellingChannel(Protocol):
     @property
     def combines(self) -> bool: ...
     async def tell(self, told: list[Notification]) -> Attempt:
-        """Make one attempt to deliver. It ends within a minute, and raises nothing for a
-        receiver that fails.
-        """
+        """Make one attempt to deliver. It ends within a minute, and raises nothing if a receiver fails."""
 
 
 def open_channels(settings: NotificationSettings) -> list[TellingChannel]:

@@ -52,9 +52,7 @@ class Notifier:
         }
 
     async def run(self, ended: asyncio.Event) -> None:
-        """Deliver until `ended` is set, and then deliver what is due. While the database is
-        away, it waits.
-        """
+        """Deliver until `ended` is set, and then deliver what is due. Without the database, it waits."""
         while not ended.is_set():
             await self._round_if_reached(self._pauses.gather_s)
             with suppress(TimeoutError):
@@ -74,9 +72,7 @@ class Notifier:
         return taken
 
     async def _round(self, gather_s: float) -> int:
-        """Take the deliveries that are due, make them, and store their results. Return how
-        many were taken.
-        """
+        """Take the due deliveries, make them, and store their results. Return how many were taken."""
         async with self._pool.acquire(timeout=ACQUIRE_S) as connection:
             if asyncio.get_running_loop().time() >= self._look_at_failures_s:
                 await add_of_failures(connection)

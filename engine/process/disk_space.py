@@ -25,16 +25,12 @@ class Disk:
 
 
 def free_bytes(directory: Path) -> int:
-    """Return how much can still be written to the directory's file system. Raises OSError if that cannot be
-    read.
-    """
+    """Return the bytes that the directory's file system can still take. Raises OSError if it cannot tell."""
     return shutil.disk_usage(directory).free
 
 
 class DiskSpaceProbe:
-    """A probe that says whether a disk is short of space. It reads the free space at most once in
-    `period_ns`.
-    """
+    """A probe that says whether a disk is short of space. It looks at most once in `period_ns`."""
 
     def __init__(self, disk: Disk, period_ns: int) -> None:
         self.disk = disk
@@ -57,7 +53,7 @@ class DiskSpaceProbe:
 
 class DiskSpaceGuard:
     """A guard that blocks claims while the database's disk is short of space. Without a
-    disk it never blocks.
+    disk it never does.
     """
 
     def __init__(self, disk: Disk | None) -> None:

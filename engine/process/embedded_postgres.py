@@ -89,9 +89,7 @@ def running_url(home: Path) -> str | None:
 
 
 def _url(running: PostmasterInfo) -> str:
-    """Return a complete URL. Missing parts would be read from PGPORT and the like, which describe another
-    server.
-    """
+    """Return a complete URL. Missing parts would come from PGPORT and the like, which mean another server."""
     url = str(running.get_uri(database="postgres"))
     return url if running.socket_dir is None else f"{url}&port={running.port}&sslmode=disable"
 
@@ -120,9 +118,7 @@ def _running(data: Path) -> PostmasterInfo | None:
 
 
 def _is_postgres(process: psutil.Process | None) -> bool:
-    """Return whether the process is a Postgres. The pid in a stale file may by now belong
-    to another program.
-    """
+    """Return whether the process is a Postgres. The pid in a stale file may belong to another program."""
     with contextlib.suppress(psutil.Error):
         return process is not None and process.name() == "postgres" and is_alive(process)
     return False
@@ -154,9 +150,7 @@ def _await_change(data: Path) -> None:
 
 
 def _changing(data: Path) -> psutil.Process | None:
-    """Return the first process of a server that is starting or stopping, or that hangs; None if there is
-    none.
-    """
+    """Return the first process of a server that is starting or stopping, or hangs; None if there is none."""
     try:
         lines = (data / PID_FILE).read_text("utf-8").splitlines()
         process = psutil.Process(int(lines[0]))

@@ -75,9 +75,7 @@ def _pid_namespace() -> int:
 
 
 def _stat(pid: int) -> tuple[str, int] | None:
-    """Read state letter and start time of a process. The name before them may itself hold spaces and
-    brackets.
-    """
+    """Read state letter and start time of a process. The name before them may hold spaces and brackets."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
     except OSError:

@@ -51,9 +51,7 @@ def is_alive(process: psutil.Process) -> bool:
 
 
 def is_alone(process: psutil.Process) -> bool:
-    """Return whether a server has no other process. False if the kernel does not say so.
-    Every command asks.
-    """
+    """Return whether a server has no other process. False if the kernel does not say. Every command asks."""
     with suppress(OSError):
         return not Path(f"/proc/{process.pid}/task/{process.pid}/children").read_bytes()
     return False
@@ -66,8 +64,8 @@ class StuckServer:
         self._alone_since_s: float | None = None
 
     def end_if_stuck(self, process: psutil.Process) -> None:
-        """End the server if it hangs. Call it repeatedly while the server starts; `process`
-        is its first one.
+        """End the server if it hangs. Call it repeatedly during a start; `process` is the
+        server's first one.
         """
         now_s = time.monotonic()
         if not is_alone(process):

@@ -44,9 +44,7 @@ class Exposition:
 
 
 class Probes:
-    """The answers to the three paths of one process. `find_problems` returns why it is not ready at this
-    moment.
-    """
+    """The answers to the three paths of one process. `find_problems` returns why it is not ready now."""
 
     def __init__(self, exposition: Exposition, find_problems: Callable[[], Sequence[Problem]]) -> None:
         self._exposition = exposition

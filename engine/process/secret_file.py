@@ -16,9 +16,7 @@ log = structlog.get_logger(__name__)
 
 
 class SecretFile:
-    """A secret with its present `value`. If `path` is None, the secret comes from elsewhere and never
-    changes.
-    """
+    """A secret with its present `value`. If `path` is None, it comes from elsewhere and never changes."""
 
     def __init__(self, name: RereadSecret, value: SecretStr, path: Path | None) -> None:
         self.value = value

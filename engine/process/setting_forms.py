@@ -32,8 +32,8 @@ def _shaped(pattern: str, shape: str) -> AfterValidator:
 
 
 def _base_url(url: str) -> str:
-    """Check a URL. No user or password is allowed: errors show the URL, and the token authenticates the
-    caller.
+    """Check a URL. It may have no user or password: errors show it, and the token
+    authenticates the caller.
     """
     try:
         is_valid = re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", url) and urlsplit(url).port != 0

@@ -226,9 +226,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the library names its arguments
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Order the sources by the precedence in the module's docstring. A variable outranks its `_FILE`
-        variant.
-        """
+        """Order the sources as the module's docstring says. A variable outranks its `_FILE` variant."""
         files = _SecretFiles(settings_cls)
         return init_settings, env_settings, files, TomlConfigSettingsSource(settings_cls, SETTINGS_FILE)
 
@@ -250,9 +248,7 @@ class Settings(BaseSettings):
         )
 
     def disk(self) -> Disk | None:
-        """Return the disk of the embedded Postgres. None for another database: its operator
-        watches its disk.
-        """
+        """Return the disk of the embedded Postgres. None for another database: its operator watches it."""
         return None if self.database_url is not None else Disk(self.home, self.least_free_mib)
 
     def notifications(self) -> NotificationSettings:
@@ -314,9 +310,7 @@ def secret_path(name: RereadSecret) -> Path | None:
 
 
 def read_secret(name: RereadSecret, path: Path) -> SecretStr:
-    """Return a secret as its file holds it now. ConfigurationError if the file holds none,
-    or cannot be read.
-    """
+    """Return a secret as its file holds it now. ConfigurationError if it holds none, or cannot be read."""
     where = f"environment {PREFIX}{name.upper()}_FILE"
     text = _read_file(path, where)
     try:

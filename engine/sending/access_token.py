@@ -8,9 +8,7 @@ from drumbeat.engine.process.secret_file import REREAD_S, SecretFile
 
 
 class AccessToken:
-    """The token. `use` gives a new token to the transport; requests that are written already carry the former
-    one.
-    """
+    """The token. `use` gives a new one to the transport; requests that are written carry the former one."""
 
     def __init__(self, file: SecretFile, use: Callable[[str], None]) -> None:
         self._file = file

@@ -1,6 +1,4 @@
-"""The statistics for the report and for metrics: the work of each number, counted from the
-facts of a batch.
-"""
+"""The statistics for the report and for metrics: each number's work, counted from the facts of a batch."""
 
 import secrets
 from collections import Counter

@@ -44,8 +44,8 @@ class CampaignCache:
         return self._known.get(campaign_id)
 
     def log_fields(self, campaign_id: int) -> dict[str, Any]:
-        """Return the fields by which a log names a campaign: its name, whose digits may be masked, and its
-        id.
+        """Return the fields that name a campaign in logs: its name, whose digits may be
+        masked, and its id.
         """
         campaign = self._known.get(campaign_id)
         return {"campaign": campaign.name if campaign else "", "campaign_id": campaign_id}
@@ -128,9 +128,7 @@ class CampaignCache:
         return True
 
     def end(self, campaign_id: int) -> None:
-        """Note that the campaign no longer runs in the database. If it runs at the next read, a person
-        resumed it.
-        """
+        """Note that the stored campaign no longer runs. If it runs at the next read, a person resumed it."""
         self._running.discard(campaign_id)
         if campaign := self._known.pop(campaign_id, None):
             self._known[campaign_id] = campaign  # placed behind those that ended before

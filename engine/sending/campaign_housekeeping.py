@@ -1,6 +1,4 @@
-"""The housekeeping of campaigns: it starts those that are due, expires the overdue, and ends those that are
-done.
-"""
+"""The housekeeping of campaigns: it starts those that are due, expires the overdue, and ends the done."""
 
 import time
 
@@ -57,9 +55,7 @@ class CampaignHousekeeping:
             self.to_close[campaign_id] = "expired"
 
     async def _find_unclosed(self, connection: Connection) -> None:
-        """Find campaigns whose ranges are not all closed because a process was killed during their cancel or
-        expiry.
-        """
+        """Find campaigns whose ranges are not all closed because a cancel or an expiry was killed."""
         if time.monotonic() < self._search_after_s:
             return
         for row in await connection.fetch(queries("campaign_cache")["unclosed"], self._only):

@@ -1,6 +1,4 @@
-"""The reader of running campaigns: it updates the cache from the database a few times a second, and logs
-changes.
-"""
+"""The reader of running campaigns: it updates the cache a few times a second, and logs changes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -54,9 +52,7 @@ class Block(NamedTuple):
 
 
 class CampaignReader:
-    """A reader of every running campaign, or only of the one with `campaign_id` and
-    messages to one person.
-    """
+    """A reader of every running campaign, or only of that with `campaign_id` and messages to one person."""
 
     def __init__(
         self,
@@ -117,8 +113,8 @@ class CampaignReader:
         await self._block(connection, campaign, block, started=started)
 
     async def _used_up(self, connection: Connection, campaign: RunningCampaign) -> Block | None:
-        """Return the block of a campaign whose numbers have all used up their messaging limits; None if one
-        may send.
+        """Return the block if all numbers of a campaign used up their messaging limits;
+        None if one may send.
         """
         used_up = self._quotas.used_up(campaign.phone_number_ids)
         if not used_up:
@@ -222,7 +218,5 @@ def _running_campaign(row: asyncpg.Record, product: str, clock_skew: ClockSkew) 
 
 
 def _stored_blocked_reason(row: asyncpg.Record) -> str:
-    """Return the stored reason if it says that the campaign is blocked. Any other reason must not be
-    replaced.
-    """
+    """Return the stored reason if it says that the campaign is blocked. No other one may be replaced."""
     return row["reason"] if row["reason_code"] in WAITS else ""

@@ -32,9 +32,7 @@ class Waiting(NamedTuple):
 
 
 class ClaimBatcher:
-    """A batcher for one process. `run` calls the database; any number may call
-    `advance_watermark` meanwhile.
-    """
+    """A batcher for one process. `run` calls the database; numbers may call `advance_watermark` meanwhile."""
 
     def __init__(self, pool: Pool) -> None:
         self._own = OwnConnection(pool)

@@ -81,9 +81,7 @@ class ClaimLoop:
         self._dispatcher.queue.low.set()
 
     async def _step(self) -> bool:
-        """Do one round: release ranges, claim retries, claim first attempts. False: nothing
-        could be claimed.
-        """
+        """Do one round: release ranges, claim retries, claim first attempts. False: nothing is claimed."""
         if self._dispatcher.failure is not None:
             # the number is given up, with all its messages accounted for, instead of standing still
             raise self._dispatcher.failure

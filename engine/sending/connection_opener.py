@@ -1,6 +1,4 @@
-"""The sender of messages for which no connection is free. Each has a task that opens one and waits for its
-permit.
-"""
+"""The sender of messages without a free connection. A task for each opens one and waits for its permit."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,14 +14,12 @@ from drumbeat.engine.sending.pacer import Pacer
 log = structlog.get_logger(__name__)
 
 OutcomeHandler = Callable[[ClaimedMessage, Outcome, int | None], None]
-"""The handler of an outcome: the message, its outcome, and when it was written on the monotonic clock, or
-None.
-"""
+"""The handler of an outcome: the message, its outcome, when it was written (monotonic clock) or None."""
 
 
 class ConnectionOpener:
-    """An opener of one number. It calls `on_outcome` once for each message given to `open_for`, `on_bug` for
-    a bug.
+    """An opener of one number. It calls `on_outcome` once for each message of `open_for`,
+    `on_bug` for a bug.
     """
 
     def __init__(
@@ -84,9 +80,7 @@ class ConnectionOpener:
 
 
 class _PermitGate:
-    """A gate that the transport calls with a free connection: it waits for the permit, and
-    the write follows.
-    """
+    """A gate that the transport calls with a free connection: it waits for the permit; the write follows."""
 
     __slots__ = ("_closed", "_expires_ns", "_pacer", "_queue", "written_ns")
 

@@ -83,9 +83,7 @@ class Dispatcher:
         return self._feedback.durations
 
     def late_ns(self, now_ns: int) -> int:
-        """Return for how long the first message of the queue could have been written; 0 if the queue is
-        empty.
-        """
+        """Return for how long the first message of the queue could have been written; 0 if there is none."""
         if not self.queue.messages:
             return 0
         valid_ns = self.queue.messages[0].expires_ns - suspend_aware_ns()

@@ -51,9 +51,7 @@ class Feeder:
         self.held: dict[int, HeldRange] = {}
 
     async def recover(self) -> None:
-        """Feed the ranges that the database holds for this number: after a takeover, and after an answer was
-        lost.
-        """
+        """Feed the ranges that are stored as this number's: after a takeover, and after a lost answer."""
         self._uncertain, self._starts = False, self._campaign_cache.starts
         async with self._pool.acquire(timeout=5) as connection:
             ranges = await own_ranges(connection, self._lease)
@@ -112,8 +110,8 @@ class Feeder:
         return [cache[campaign_id] for campaign_id in free if not self._waits(campaign_id)]
 
     def _next(self, need: int, claimants: Sequence[RunningCampaign]) -> list[int]:
-        """Return the campaigns to ask for a range, in order: those of a priority with too few recipients in
-        hand.
+        """Return the campaigns to ask for a range, in order: those whose priority has too few recipients
+        here.
         """
         wanted = {rank for rank in Priority if self.in_hand.count(rank) < need}
         return self._order.in_order(claimant for claimant in claimants if claimant.priority in wanted)

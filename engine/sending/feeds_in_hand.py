@@ -1,6 +1,4 @@
-"""The recipients that one number has read and not yet claimed, and the choice of those that
-it may claim now.
-"""
+"""The recipients that one number has read and not yet claimed, and those of them that it may claim now."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -21,9 +19,7 @@ class Feed:
 
 
 class FeedsInHand:
-    """The feeds of one number. `waits` returns whether the number may claim none of a campaign at this
-    moment.
-    """
+    """The feeds of one number. `waits` returns whether the number may claim none of a campaign now."""
 
     def __init__(self, campaign_cache: CampaignCache, waits: Callable[[int], bool]) -> None:
         self._campaign_cache = campaign_cache

@@ -79,9 +79,7 @@ class FirstAttempts:
         return GrantedClaims(guarded.passed, [1] * len(guarded.passed), claimed_ns)
 
     async def _within_quota(self, candidates: list[Candidate], guarded: Guarded) -> list[Candidate]:
-        """Return the candidates before the first who waits for the messaging limit. `guarded` keeps only
-        them.
-        """
+        """Return the candidates before the first who waits for the messaging limit. `guarded` keeps these."""
         admitted = await self._quota.admit_first(guarded.passed)
         if admitted == len(guarded.passed):
             return candidates
@@ -115,9 +113,7 @@ class FirstAttempts:
         return claimed_ns
 
     async def _in_batch(self, feed: Feed, claimed_through: int, guarded: Guarded) -> int | None:
-        """Claim with other numbers, as nearly always. None: nothing is claimed, and
-        `_alone` finds out why.
-        """
+        """Claim with other numbers, as nearly always. None: nothing is claimed; `_alone` finds out why."""
         if guarded.decided or self._campaign(feed).is_retry:
             return None
         return await self._context.claim_batcher.advance_watermark(

@@ -94,9 +94,7 @@ def guard_retries(
     lease: Lease,
     now_ns: int,
 ) -> Guarded:
-    """Guard recipients that wait for another attempt. They are already stored, so a deferral only moves the
-    time.
-    """
+    """Guard recipients that wait for another attempt. They are stored, so a deferral moves the time."""
     guarded = Guarded()
     for candidate in candidates:
         refusal = _refusal(candidate, campaign_cache[candidate.campaign_id], now_ns)

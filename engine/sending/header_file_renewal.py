@@ -1,6 +1,4 @@
-"""The renewal of header files: it uploads those of running campaigns again before their ids at the service
-end.
-"""
+"""The renewal of header files: it uploads those of running campaigns before their ids at the service end."""
 
 import time
 

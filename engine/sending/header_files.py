@@ -1,6 +1,4 @@
-"""The local files in the headers of one campaign's messages: their ids at the service, and
-the ends of these.
-"""
+"""The local files in the headers of one campaign's messages: their ids at the service, which end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,6 +1,4 @@
-"""The reader of templates from the service. It stores them, so that they can be compared with what campaigns
-froze.
-"""
+"""The reader of the service's templates. It stores them, to compare them with what campaigns froze."""
 
 from __future__ import annotations
 

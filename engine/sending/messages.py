@@ -77,7 +77,5 @@ class RunningCampaign:
     files: HeaderFiles | None = None  # None: no header has media that differ by recipient
 
     def payloads_of(self, phone_number_id: str) -> Sequence[MakePayload]:
-        """Return `payloads` for messages of one number: the service's id of a file is valid for that number
-        only.
-        """
+        """Return `payloads` for messages of one number: the id of a file is valid for that number only."""
         return self.payloads if self.files is None else self.files.payloads[phone_number_id]

@@ -29,9 +29,7 @@ from drumbeat.engine.store.statement_times import STATEMENT_TIMES
 async def serving_metrics(
     address: MetricsAddress, context: FlowContext, worker: Worker, disk_space: DiskSpaceGuard
 ) -> AsyncIterator[None]:
-    """Serve metrics and readiness of a sending process while the context is open. Raises as
-    `serving` does.
-    """
+    """Serve metrics and readiness of a sending process while the context is open. Raises as `serving`."""
     reader = OverviewReader(context.pool)
     collectors = (
         SenderMetrics(context, worker.senders, disk_space),

@@ -60,9 +60,7 @@ class NumberDrains:
         task.add_done_callback(self._winding_down.discard)
 
     async def _release_failed(self, sender: NumberSender) -> None:
-        """Leave the ranges of a number that failed to others. The next owner fences ranges that are not
-        released.
-        """
+        """Leave the ranges of a failed number to others. The next owner fences any that are not released."""
         try:
             await self._wind_down(sender)
             async with asyncio.timeout(RELEASE_S):

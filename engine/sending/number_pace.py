@@ -38,9 +38,7 @@ class NumberPace:
         return self.suspended_reason is not None or self.outcome_policy.rest_requested
 
     def claim_ahead(self) -> int:
-        """Return how many messages may be claimed and not yet written: one while the
-        circuit breaker probes.
-        """
+        """Return how many messages may be claimed and not written: one while the circuit breaker probes."""
         return 1 if self._context.breaker.tripped else self._claim_ahead.messages(self.bucket.rate_per_s)
 
     def achieved_per_s(self, now_ns: int) -> float:

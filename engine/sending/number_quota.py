@@ -76,16 +76,14 @@ class NumberQuota:
         return [candidate for candidate, may in zip(candidates, admission.may, strict=True) if may]
 
     def settled(self, fact: Fact) -> None:
-        """Take note of an outcome. A person whose attempt was throttled stays counted: the number repeats it
-        soon.
-        """
+        """Note an outcome. A person whose attempt was throttled stays counted: the number repeats it soon."""
         person = self._new.pop((fact.range_id, fact.seq), None)
         if person is not None and fact.kind in NOT_ACCEPTED and not fact.throttled:
             self._quotas.not_accepted(self._phone_number_id, person)
 
     def not_claimed(self, facts: Sequence[Fact]) -> None:
-        """Take note of recipients who opted out meanwhile. They stay counted: another process may claim the
-        attempt.
+        """Note recipients who opted out meanwhile. They stay counted: another process may
+        claim the attempt.
         """
         for fact in facts:
             self._new.pop((fact.range_id, fact.seq), None)

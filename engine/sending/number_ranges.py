@@ -87,9 +87,7 @@ class NumberRanges:
         return False
 
     async def _release_ended(self) -> None:
-        """Finish ranges with nothing left to send, and release those whose deferred
-        recipients are due later.
-        """
+        """Finish ranges with nothing left to send; release those whose deferred recipients are due later."""
         running = self._context.campaign_cache.running
         ended = [
             held
@@ -106,9 +104,7 @@ class NumberRanges:
             self._number.feeder.remove(released)
 
     async def _release_to_others(self, ranges: list[HeldRange]) -> None:
-        """Release ranges after every claimed message has ended: the next owner would put in doubt what is
-        under way.
-        """
+        """Release ranges once all claimed messages ended: the next owner puts in doubt what is under way."""
         await self._dispatcher.idle()
         await self._context.results_writer.flushed()
         log.info("ranges_released", number=self._number.lease.phone_number_id, ranges=len(ranges))

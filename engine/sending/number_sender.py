@@ -25,9 +25,7 @@ from drumbeat.engine.store.leases import Lease
 
 
 class NumberSender:
-    """A sender that puts the parts of one number together, and handles its outcomes. `run` claims until
-    `stop`.
-    """
+    """A sender: it joins the parts of one number, and handles its outcomes. `run` claims until `stop`."""
 
     def __init__(self, context: FlowContext, lease: Lease, limit_per_s: float, transport: Transport) -> None:
         self.lease = lease
@@ -72,9 +70,7 @@ class NumberSender:
         self._claims.stop()
 
     def regulate(self, now_ns: int) -> None:
-        """Adjust the rate to the service's replies. Call it a few times a second. Raises the error of what
-        failed.
-        """
+        """Adjust the rate to the service's replies. Call it a few times a second. Raises what failed."""
         if self.dispatcher.failure is not None:
             raise self.dispatcher.failure
         self.dispatcher.learn()

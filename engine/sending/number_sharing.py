@@ -43,9 +43,7 @@ class NumberSharing:
         await self._numbers.take_over(connection, self._numbers.failed.others_of(part.take))
 
     async def leave(self) -> None:
-        """Note that the worker stops, so that the others plan its numbers for themselves before it has
-        drained them.
-        """
+        """Note that the worker stops, so that others plan its numbers for themselves before its drain."""
         try:
             async with self._context.pool.acquire(timeout=1) as connection:
                 await note_end(connection, [self._numbers.owner.stored()])

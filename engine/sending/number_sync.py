@@ -1,6 +1,4 @@
-"""The numbers of the account, read from the service: for `numbers sync`, and when an event
-reports a change.
-"""
+"""The account's numbers, read from the service: for `numbers sync`, and when an event reports a change."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The consequences of an outcome: the fact to store, and the effects on the pace, number, campaign and
-account.
-"""
+"""The consequences of an outcome: the fact to store, and the effects on pace, number, campaign, account."""
 
 from datetime import UTC, datetime
 

@@ -1,6 +1,4 @@
-"""The numbers that a process owns: it takes, renews, releases and loses leases, and runs a
-sender for each.
-"""
+"""The numbers that a process owns: it takes, renews, releases and loses leases, and runs their senders."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -26,9 +24,7 @@ log = structlog.get_logger(__name__)
 
 
 class OwnedNumbers:
-    """The numbers of `wanted` that this process owns. With `all_or_none`, a number that it cannot own is an
-    error.
-    """
+    """The numbers of `wanted` that this process owns. `all_or_none`: one that it cannot own is an error."""
 
     def __init__(
         self,
@@ -53,9 +49,7 @@ class OwnedNumbers:
 
     @property
     def tasks(self) -> list[asyncio.Task[None]]:
-        """Return the claim loops, and the drains of numbers handed over. If one fails, its number is given
-        up.
-        """
+        """Return claim loops, and drains of numbers handed over. If one fails, its number is given up."""
         return [*self._claiming.values(), *self._drains.vacating.values()]
 
     async def take(self, connection: Connection, phone_number_ids: Sequence[str]) -> list[Lease]:

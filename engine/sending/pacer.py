@@ -71,9 +71,7 @@ class Pacer:
         return False
 
     def tick(self, now_ns: int, loop: Busyness = Busyness.CALM) -> int:
-        """Wake the waiters whose permits are due, and return after how many nanoseconds the next tick is
-        useful.
-        """
+        """Wake the waiters whose permits are due, and return the nanoseconds until the next useful tick."""
         if self._waiters:
             self._wake_expired()
         due = self.bucket.available(now_ns)
@@ -121,9 +119,7 @@ class Ticker:
             await asyncio.sleep(wait_s)
 
     def _tick(self, now_ns: int, loop: Busyness) -> float:
-        """Serve the numbers with a permit due, longest waiting first. Return the seconds
-        until the next tick.
-        """
+        """Serve the numbers with a permit due, longest waiting first. Return seconds to the next tick."""
         for pacer in [pacer for pacer, next_ns in self._next_ns.items() if next_ns <= now_ns]:
             if monotonic_ns() - now_ns > TURN_NS_MAX:
                 return 0.0

@@ -38,8 +38,8 @@ log = structlog.get_logger(__name__)
 
 
 class ResultsWriter:
-    """A writer for one process. `put` never waits, `run` stores, `flushed` waits until what was put is
-    stored.
+    """A writer for one process. `put` never waits, `run` stores, `flushed` waits until all
+    of it is stored.
     """
 
     def __init__(self, pool: Pool, period_s: float) -> None:

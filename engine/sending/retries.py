@@ -1,6 +1,4 @@
-"""The claims of further attempts for one number: for recipients whose wait is over, in
-ranges that it holds.
-"""
+"""The claims of further attempts for one number: of recipients whose wait is over, in its ranges."""
 
 from collections.abc import Iterable
 
@@ -22,9 +20,7 @@ from drumbeat.engine.store.retry_claims import claim_retries, due_retries, postp
 
 
 class Retries:
-    """The retries of one number. `unanswered`: the answer to a claim was lost; `give_up_unanswered` settles
-    it.
-    """
+    """The retries of one number. `unanswered`: a claim's answer was lost; `give_up_unanswered` settles it."""
 
     def __init__(
         self, context: FlowContext, lease: Lease, feeder: Feeder, pairs: PairGuard, quota: NumberQuota
@@ -96,9 +92,7 @@ class Retries:
         return []
 
     def _ranges_by_priority(self) -> list[list[HeldRange]]:
-        """Return the ranges that may send, the highest priority first; none below the first
-        attempts in hand.
-        """
+        """Return ranges that may send, the highest priority first; none below the first attempts in hand."""
         cache = self._context.campaign_cache
         sendable = [held for held in self._feeder.held.values() if self._feeder.in_hand.may_send(held)]
         if not cache.has_priorities:

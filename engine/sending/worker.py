@@ -48,8 +48,8 @@ class RunEnd:
 
 
 class Worker:
-    """A worker that sends with the numbers that it owns: every running campaign, or only the one with
-    `campaign_id`.
+    """A worker: it sends every running campaign, or only that with `campaign_id`, with the
+    numbers it owns.
     """
 
     def __init__(

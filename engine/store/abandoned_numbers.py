@@ -1,6 +1,4 @@
-"""The ranges of owners that are gone: the first process that looks puts their claims in
-doubt and frees them.
-"""
+"""The ranges of gone owners: the first process that looks puts their claims in doubt and frees them."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress

@@ -55,9 +55,7 @@ class WatermarkAdvance(NamedTuple):
 
 
 class ClaimRefused(Exception):
-    """A refused claim: the range has a new owner, is not open, or its watermark is elsewhere. Nothing may be
-    sent.
-    """
+    """A refused claim: the range has a new owner, is closed, or its watermark moved. Nothing may be sent."""
 
 
 async def page(connection: Connection, held: HeldRange) -> list[Candidate]:
@@ -101,9 +99,7 @@ async def opted_out_phones(connection: Connection, candidates: Sequence[Candidat
 
 
 async def recorded_above(connection: Connection, held: HeldRange, claimed_through: int) -> set[int]:
-    """Return the recipients between the watermark and `claimed_through` with a record: they get no first
-    attempt.
-    """
+    """Return recipients from the watermark to `claimed_through` with a record: they get no first attempt."""
     rows = await connection.fetch(
         queries("claims")["recorded_above"], held.range_id, held.claimed_through, claimed_through
     )
@@ -151,9 +147,7 @@ async def read_watermark(connection: Connection, lease: Lease, held: HeldRange) 
 
 
 def unsent_first_attempt(candidate: Candidate, lease: Lease) -> Fact:
-    """Return the fact that defers a recipient that a late answer to a claim covered, and that was not sent
-    to.
-    """
+    """Return the fact that defers a recipient whom a late answer claimed, and who was not sent to."""
     return fact_of_unsent(candidate._replace(attempt_no=1), lease, FactKind.DEFERRED, ANSWER_LOST)
 
 

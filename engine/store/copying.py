@@ -15,9 +15,7 @@ from drumbeat.engine.store.database import Connection
 async def copy_text(
     connection: Connection, table: str, rows: AsyncIterable[bytes], columns: Sequence[str] | None = None
 ) -> None:
-    """Copy rows in Postgres' text format. If the connection is lost, it raises what a
-    statement would raise.
-    """
+    """Copy rows in Postgres' text format. If the connection is lost, it raises what a statement would."""
     copying = asyncio.ensure_future(
         connection.copy_to_table(table, source=rows, columns=columns, format="text")
     )

@@ -78,9 +78,7 @@ LOST_CONNECTION = (
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.ReadOnlySQLTransactionError,
 )
-"""The errors of a statement for which the database is at fault and not the statement. It is
-worth repeating.
-"""
+"""The errors of a statement for which the database is at fault, so that it is worth repeating."""
 
 
 async def _prepare(connection: Connection) -> None:

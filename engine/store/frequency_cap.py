@@ -18,9 +18,7 @@ Caps = Mapping[int, FrequencyCap]  # caps by campaign; a campaign without a cap 
 
 @asynccontextmanager
 async def counting(connection: Connection, *, capped: bool) -> AsyncIterator[None]:
-    """Open a transaction in which the counts of `over_cap` hold until the commit. If not `capped`, do
-    nothing.
-    """
+    """Open a transaction in which counts of `over_cap` hold until the commit; none if not `capped`."""
     if not capped:
         yield
         return
@@ -32,9 +30,7 @@ async def counting(connection: Connection, *, capped: bool) -> AsyncIterator[Non
 async def over_cap(
     connection: Connection, candidates: Sequence[Candidate], caps: Caps
 ) -> set[tuple[int, int]]:
-    """Return (range_id, seq) of the candidates whose person got as many messages as their campaign's cap
-    allows.
-    """
+    """Return (range_id, seq) of candidates whose person got as many messages as the cap allows."""
     capped = [candidate for candidate in candidates if candidate.campaign_id in caps]
     if not capped:
         return set()
@@ -56,9 +52,7 @@ async def over_cap(
 async def advance_within_caps(
     connection: Connection, advances: Sequence[WatermarkAdvance]
 ) -> set[tuple[int, int]]:
-    """Claim as `advance_watermarks` does. Nothing is claimed of a range if one of its candidates is over the
-    cap.
-    """
+    """Claim as `advance_watermarks`, but nothing of a range if one of its candidates is over the cap."""
     free = [advance for advance in advances if advance.cap is None]
     claimed = await advance_watermarks(connection, free) if free else set()
     if len(free) == len(advances):
@@ -73,9 +67,7 @@ async def advance_within_caps(
 
 
 def _of_different_people(advances: Sequence[WatermarkAdvance]) -> list[WatermarkAdvance]:
-    """Return the advances that share no person with an earlier one: they would not be
-    counted for each other.
-    """
+    """Return the advances that share no person with an earlier one: neither would count the other."""
     people: set[int] = set()
     kept = []
     for advance in advances:

@@ -157,9 +157,7 @@ async def _defer(
 
 
 async def _waiting_untagged(connection: Connection, ranges: Sequence[int]) -> tuple[list[str], list[int]]:
-    """Return whom untagged events that wait may concern: numbers and phones, with both
-    aliases of each phone.
-    """
+    """Return whom untagged events that wait may concern: numbers and phones, in both aliases."""
     rows = await connection.fetch(queries("in_doubt")["waiting_untagged_events"], ranges)
     pairs = [(row["phone_number_id"], phone) for row in rows for phone in phones_named(row["recipient"])]
     return [number for number, _ in pairs], [phone for _, phone in pairs]

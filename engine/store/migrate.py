@@ -110,9 +110,7 @@ async def _migrate(connection: Connection, url: str) -> list[Migration]:
 
 
 async def is_current(connection: Connection) -> bool:
-    """Return whether the schema is that of this version. One cheap query, which every start of a command
-    makes.
-    """
+    """Return whether the schema is this version's. One cheap query, which every start of a command makes."""
     try:
         return not pending_migrations(await _applied(connection))
     except asyncpg.UndefinedTableError:
@@ -130,7 +128,7 @@ async def _applied(connection: Connection) -> dict[int, str]:
 
 def pending_migrations(applied: dict[int, str]) -> list[Migration]:
     """Return our versions that are not in `applied` (number → checksum). ConfigurationError
-    on disagreement.
+    if they disagree.
     """
     ours = {migration.number: migration for migration in migrations()}
     for number in sorted(applied.keys() & ours.keys()):

@@ -53,9 +53,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Undelivered:
-    """The notifications that one channel did not deliver in the last week: how many wait,
-    and were given up.
-    """
+    """The notifications that a channel did not deliver in the last week: how many wait, or were given up."""
 
     channel: Channel
     waiting: int
@@ -87,9 +85,7 @@ async def add_of_number(connection: Connection, phone_number_id: str, reason: st
 
 
 async def add_of_rollback(connection: Connection, reason: str) -> None:
-    """Add a notification that the database went back in time: one for all the campaigns that are paused for
-    it.
-    """
+    """Add a notification that the database went back in time: one for all campaigns paused for it."""
     event, code = NotificationEvent.DATABASE_ROLLBACK_DETECTED, ReasonCode.DATABASE_ROLLED_BACK
     await _add(connection, event, reason=reason, code=code)
 
@@ -176,9 +172,7 @@ async def record(connection: Connection, results: Sequence[Result]) -> None:
 
 
 async def give_up_old(connection: Connection, channels: Sequence[Channel]) -> dict[Channel, str]:
-    """Give up deliveries that nobody took in GIVE_UP_S. Return the last problem of each
-    channel that tried.
-    """
+    """Give up deliveries that nobody took in GIVE_UP_S. Return the last problem of each channel with one."""
     rows = await connection.fetch(queries("notifications")["give_up_old"], channels, GIVE_UP_S)
     return {Channel(row["channel"]): row["problem"] or "" for row in rows if row["attempts"]}
 

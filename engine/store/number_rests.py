@@ -1,6 +1,4 @@
-"""The rests of numbers, stored and logged, whoever owns the number and whoever found out
-that it must rest.
-"""
+"""The rests of numbers, stored and logged, whoever owns the number or found out that it must rest."""
 
 from datetime import UTC, datetime, timedelta
 

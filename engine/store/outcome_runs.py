@@ -68,9 +68,7 @@ async def record_outcome_runs(
 def _outcome_runs(
     range_ids: Sequence[int], epochs: Sequence[int], numbers: Sequence[str], seqs: Sequence[int]
 ) -> list[_OutcomeRun]:
-    """Return the runs of columns that are sorted by range and seq. Within a run, seq and
-    index grow together.
-    """
+    """Return the runs of columns sorted by range and seq. Within a run, seq and index grow together."""
     runs: list[_OutcomeRun] = []
     begin = 0
     offsets = map(sub, seqs, range(len(seqs)))

@@ -1,6 +1,4 @@
-"""The overview of the whole installation for metrics, read from the database at most once
-in a few seconds.
-"""
+"""The overview of the whole installation for metrics, read at most once in a few seconds."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

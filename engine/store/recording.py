@@ -129,9 +129,7 @@ async def _record_by_difference(
 
 
 async def _settling(connection: Connection, facts: Sequence[Fact]) -> list[Fact]:
-    """Return the facts that settle their attempts. A skipped resend does not: its recipient is in doubt
-    again.
-    """
+    """Return facts that settle their attempts. A skipped resend does not: its recipient is in doubt again."""
     settling = [fact for fact in facts if fact.settles]
     if skips := [fact for fact in settling if fact.kind is FactKind.SKIPPED]:
         reasons = [shortened(fact.reason) or "" for fact in skips]

@@ -29,9 +29,7 @@ async def retry_verdicts(
 
 
 def strictest(one: Verdict, other: Verdict) -> Verdict:
-    """Return the stricter verdict. A refusal counts more than a wait, and a longer wait more than a shorter
-    one.
-    """
+    """Return the stricter verdict. A refusal is stricter than a wait, a longer wait than a shorter one."""
     return max(one, other, key=_strictness)
 
 

@@ -1,6 +1,4 @@
-"""The claims of retries: each later attempt of a recipient has a durable claim of its own, in
-pending_attempts.
-"""
+"""The claims of retries: each later attempt has a durable claim of its own, in pending_attempts."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -72,9 +72,7 @@ async def read_sharing(connection: Connection, process: ProcessIdentity) -> Shar
 
 
 async def _live(connection: Connection) -> list[asyncpg.Record]:
-    """Return the live workers. A process that proves the death of one notes it for workers
-    on other machines.
-    """
+    """Return the live workers. A process that proves a death notes it for workers on other machines."""
     rows = await connection.fetch(queries("sending_processes")["live"], None)
     dead = [row["process"] for row in rows if is_proven_dead(row["process"])]
     if dead:
@@ -83,9 +81,7 @@ async def _live(connection: Connection) -> list[asyncpg.Record]:
 
 
 def _shared_number(row: asyncpg.Record, wanted: dict[str, frozenset[str]]) -> SharedNumber | None:
-    """Return the number as the workers divide it; None if another process, such as a
-    `campaign run`, has it.
-    """
+    """Return the number as the workers divide it; None if another process, as a `campaign run`, has it."""
     free = row["free"] or is_proven_dead(row["owner_process"])
     if not (free or row["shared"]):
         return None

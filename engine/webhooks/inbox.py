@@ -51,9 +51,7 @@ class BodyGroup:
 
 
 class EventFlow:
-    """The numbers that recently had events. The store is updated once per EVENT_FLOW_S, not
-    in every commit.
-    """
+    """The numbers that recently had events. The store is updated once in EVENT_FLOW_S, not at each commit."""
 
     def __init__(self) -> None:
         self._reported: set[str] = set()
@@ -110,9 +108,7 @@ async def _refusal(connection: Connection, parsed: Parsed, event_flow: EventFlow
 
 
 def _is_away(error: Exception) -> bool:
-    """Return whether the database is at fault and not a value. The driver reports both as
-    interface errors.
-    """
+    """Return whether the database is at fault, not a value. The driver reports both as interface errors."""
     return isinstance(error, LOST_CONNECTION) and not isinstance(error, ValueError)
 
 

@@ -146,9 +146,7 @@ class Reader:
             self._read_account(field, value, entry)
 
     def _set_apart(self, change: dict[str, Any], foreign: Foreign, *, has_statuses: bool) -> None:
-        """Count a change that is not ours. A number that is not known yet may become ours: its change is
-        kept.
-        """
+        """Count a change that is not ours. A number not known yet may become ours: its change is kept."""
         if foreign.origin is Origin.UNKNOWN_NUMBER:
             if has_statuses and not change["value"].get("messages"):
                 return

@@ -125,7 +125,5 @@ def _phone(text: str | None) -> int | None:
 
 
 def _key(*identity: str) -> str:
-    """Return a hash of the identity. The service's ids and a phone must not remain when a person is
-    forgotten.
-    """
+    """Return a hash of the identity. No id or phone may remain when a person is forgotten."""
     return hashlib.sha256("\n".join(identity).encode()).hexdigest()

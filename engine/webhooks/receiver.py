@@ -81,9 +81,7 @@ class Receiver:
         self._verify_token = secrets.verify_token.get_secret_value().encode()
 
     def handle(self, request: RawRequest, slot: ReplySlot) -> None:
-        """Handle a request as `Application` says. Events are answered after their commit, everything else at
-        once.
-        """
+        """Handle a request as `Application` says. Events are answered after their commit, others at once."""
         method, target, headers, body, _ = request
         path, _, query = target.partition(b"?")
         if path != CALLBACK_PATH:
@@ -106,8 +104,8 @@ class Receiver:
             _fill(slot, answer)
 
     def _take_events(self, slot: ReplySlot, headers: Headers, body: bytes) -> None:
-        """Take the events of a body. The signature is over the bytes as they came, so only a signed body is
-        unpacked.
+        """Take a body's events. The signature is over the bytes as they came: only a signed
+        body is unpacked.
         """
         signature = headers.get(SIGNATURE_HEADER)
         if not any(verify(body, signature) for verify in self._verifiers):

@@ -1,6 +1,4 @@
-"""The senders whom a message names only by an id of the service. The message that they
-quote has their phone.
-"""
+"""The senders whom a message names only by a service's id. The message that they quote has their phone."""
 
 from collections.abc import Sequence
 

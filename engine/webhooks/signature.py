@@ -9,9 +9,7 @@ _BLOCK_BYTES = 64  # of SHA-256
 
 
 def sign(body: bytes, app_secret: bytes) -> str:
-    """Return the header value for a body: `sha256=` and its HMAC-SHA256 with the app secret, in lower-case
-    hex.
-    """
+    """Return the header value for a body: `sha256=` and its HMAC-SHA256 with the app secret, in lower hex."""
     return "sha256=" + hmac.digest(app_secret, body, "sha256").hex()
 
 

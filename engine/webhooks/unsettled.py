@@ -47,9 +47,7 @@ async def settle_messages(connection: Connection) -> int:
 
 
 async def read_held(connection: Connection, product: str, accounts: Ours) -> int:
-    """Read the changes again whose number has become known, and return how many. `accounts`
-    has no numbers.
-    """
+    """Read changes again whose number has become known, and return how many. `accounts` has no numbers."""
     await connection.execute(queries("opt_outs")["forget_held"], UNMATCHED_DAYS)
     read = 0
     while read < AT_ONCE and await _read_next_held(connection, product, accounts):
@@ -58,9 +56,7 @@ async def read_held(connection: Connection, product: str, accounts: Ours) -> int
 
 
 async def _read_next_held(connection: Connection, product: str, accounts: Ours) -> bool:
-    """Read one change in a transaction of its own, so that it keeps the lock of opt-outs
-    for no other change.
-    """
+    """Read one change in a transaction of its own: it keeps the lock of opt-outs for no other change."""
     sql = queries("opt_outs")
     async with connection.transaction():
         row = await connection.fetchrow(sql["held_of_known_numbers"])

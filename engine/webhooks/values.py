@@ -25,9 +25,7 @@ def read_seconds(given: Any) -> int | None:
 
 @lru_cache(TIMES_REMEMBERED)
 def _seconds_of_text(given: str) -> int | None:
-    """Return the seconds of a text, from a cache: statuses of the same second arrive together, so most times
-    repeat.
-    """
+    """Return a text's seconds, from a cache: statuses of one second arrive together, so most times repeat."""
     return _seconds_of(given)
 
 
@@ -58,8 +56,8 @@ def read_words(given: Any) -> str | None:
 
 
 def read_identifier(given: Any) -> str | None:
-    """Return a text that identifies something, or None. A shortened or cleaned text would name something
-    else.
+    """Return a text that identifies something, or None. Shortened or cleaned, it would name
+    something else.
     """
     text = read_text(given)
     if text is given:

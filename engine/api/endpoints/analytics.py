@@ -12,9 +12,7 @@ from drumbeat.engine.errors import UsageError
 
 
 class Granularity(StrEnum):
-    """The length of a step. For conversations, the service calls a day DAILY and a month MONTHLY (open
-    point).
-    """
+    """The length of a step. Conversations call a day DAILY and a month MONTHLY (open point)."""
 
     HALF_HOUR = "HALF_HOUR"
     DAY = "DAY"
@@ -36,8 +34,8 @@ class MessagePoint:
 
 @dataclass(frozen=True, slots=True)
 class ConversationPoint:
-    """The conversations of one step. `cost` is in the account's currency. `category` is empty if the service
-    names none.
+    """The conversations of one step. `cost`: in the account's currency. `category`: empty
+    if there is none.
     """
 
     start: datetime
@@ -48,9 +46,7 @@ class ConversationPoint:
 
 
 class Analytics:
-    """The rows `GET /{account}?fields=analytics…`. Times need an offset. Without numbers, all of the account
-    count.
-    """
+    """The rows `GET /{account}?fields=analytics…`. Times need an offset. No numbers: all of the account."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller

@@ -140,9 +140,7 @@ def _opened(file: Path) -> Any:
 
 
 def _created(file: Path) -> Any:
-    """Create a file that only its owner can read, because people sent its content. Follows no link at that
-    place.
-    """
+    """Create a file that only its owner can read, as people sent its content. Follows no link there."""
     try:
         return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
     except OSError as error:

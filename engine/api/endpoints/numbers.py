@@ -62,9 +62,7 @@ class Numbers:
         return number_record(await self._caller.manage("GET", phone_number_id, query={"fields": _FIELDS}))
 
     async def register(self, phone_number_id: str, pin: str) -> None:
-        """Register a number. The first PIN of six digits becomes its own; later calls must
-        give the same PIN.
-        """
+        """Register a number. The first PIN of six digits becomes its own; later calls must repeat it."""
         if not (pin.isascii() and pin.isdecimal() and len(pin) == PIN_DIGITS):
             raise UsageError(f"a PIN has {PIN_DIGITS} digits")
         content = {"messaging_product": self._product, "pin": pin}

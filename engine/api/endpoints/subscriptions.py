@@ -27,9 +27,7 @@ class SubscribedApp:
 
 
 class Subscriptions:
-    """The rows `/{app}/subscriptions` and `/{account}/subscribed_apps`. The service verifies a callback at
-    once.
-    """
+    """The rows `/{app}/subscriptions` and `/{account}/subscribed_apps`. A callback is verified at once."""
 
     def __init__(self, caller: Caller, product: str) -> None:
         self._caller = caller
@@ -60,9 +58,7 @@ class Subscriptions:
     async def add_app(
         self, waba_id: str, *, override_callback_uri: str | None = None, verify_token: str | None = None
     ) -> None:
-        """Give the token's app the events of the account. A callback that is named here is for this account
-        alone.
-        """
+        """Give the token's app the events of the account. A callback named here is for this account alone."""
         override = {"override_callback_uri": override_callback_uri, "verify_token": verify_token}
         content = None if override_callback_uri is None else override
         await self._caller.manage("POST", f"{waba_id}/subscribed_apps", content=content)

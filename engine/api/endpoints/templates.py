@@ -47,9 +47,7 @@ class NewTemplate:
 
 @dataclass(frozen=True, slots=True)
 class CreatedTemplate:
-    """The answer to a new template, which now waits for its review. The service may have changed the
-    category.
-    """
+    """The answer to a new template, which waits for its review. The service may have changed the category."""
 
     template_id: str
     status: str

@@ -60,9 +60,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """A contact card. `more` holds further members that services of this family know, such as `emails` and
-    `org`.
-    """
+    """A contact card. `more`: members that services of this family also know, such as `emails`, `org`."""
 
     formatted_name: str
     phones: Sequence[str] = ()

@@ -1,6 +1,4 @@
-"""The rate at which one number sends, measured by its writes of the last seconds. Times are
-in nanoseconds.
-"""
+"""The rate at which one number sends, measured by its writes of the last seconds. Times are nanoseconds."""
 
 from collections import deque
 

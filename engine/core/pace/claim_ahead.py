@@ -21,9 +21,7 @@ SPANS = 4
 
 
 class ClaimAhead:
-    """The claim-ahead of one number. It starts with half of AHEAD_S, because the write rate
-    is not known yet.
-    """
+    """The claim-ahead of one number. It starts with half of AHEAD_S, as the write rate is not known yet."""
 
     __slots__ = ("_measured_ns", "_writes", "_written_per_s")
 

@@ -54,9 +54,7 @@ class Suspension:
 
 
 class RateGovernor:
-    """The governor of one number. Call `throttled` for each throttled reply and `decide` a few times a
-    second.
-    """
+    """The governor of one number. Call `throttled` for each throttled reply, `decide` some times a second."""
 
     def __init__(self, limit_per_s: float, now_ns: int) -> None:
         self.hold_until_ns = now_ns
@@ -87,9 +85,7 @@ class RateGovernor:
         self._restart(1.0, now_ns)
 
     def resume(self, now_ns: int) -> None:
-        """Start at the floor after a suspension. If the service named the end of the suspension, continue as
-        before.
-        """
+        """Start at the floor after a suspension. If the service named its end, continue as before."""
         if self._suspended_until_ns is None:
             self._restart(self.floor_per_s / self._full_per_s, now_ns)
         self._suspended_until_ns = None
@@ -110,9 +106,7 @@ class RateGovernor:
         self._window_throttles += 1
 
     def decide(self, now_ns: int) -> Suspension | None:
-        """Close the window if it is over, and cut the rate by its throttles. Return a suspension if one is
-        due.
-        """
+        """Close the window if it is over, and cut the rate by its throttles. Return a due suspension."""
         if self.hold_until_ns - max(now_ns, self._suspended_until_ns or now_ns) > HOLD_S_MAX * SECOND_NS:
             self._suspended_until_ns = self.hold_until_ns
             wait_s = (self.hold_until_ns - now_ns) / SECOND_NS

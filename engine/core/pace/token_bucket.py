@@ -130,9 +130,7 @@ class TokenBucket:
         return True
 
     def set_limit(self, limit_per_s: float, now_ns: int) -> None:
-        """Set a new limit, at its full pace. A lower one holds at once: the writes of the
-        last second count.
-        """
+        """Set a new limit, at its full pace. A lower one holds at once: writes of the last second count."""
         self._set_guard(limit_per_s)
         self.set_rate(limit_per_s * HEADROOM, now_ns)
         if not self.writes:
