@@ -1,1 +1,1 @@
-"""How to send: claims, paces and attempts messages, and records the outcome of each."""
+"""The engine: it claims, paces and attempts messages, and records the outcome of each."""

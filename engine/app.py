@@ -1,4 +1,4 @@
-"""Puts the parts of a sending process together and runs its worker."""
+"""The assembly of a sending process: it puts the parts together and runs the worker."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -41,8 +41,9 @@ from drumbeat.engine.store.call_budget import SharedCallBudget
 from drumbeat.engine.store.database import Pool
 from drumbeat.engine.store.installation import identify
 
-# Of a sending process: one for the results writer, one for the claim batcher, the others shared. Opening a
-# connection costs Postgres 25 ms of CPU; sixteen at once delayed an emulator on the same core by 0.1 s.
+# Connections of a sending process: one for the results writer, one for the claim batcher, the others shared.
+# Opening a connection costs Postgres 25 ms of CPU; sixteen at once delayed an emulator on the same core by
+# 0.1 s.
 POOL_CONNECTIONS = 6
 
 log = structlog.get_logger(__name__)
@@ -63,13 +64,13 @@ async def run_numbers(
 ) -> RunEnd:
     """Send through these numbers until `stop` is set, or until the one campaign no longer runs.
 
-    `pool` must call `identify` on each new connection: after a break another server may answer.
-    `campaign_id` None: every running campaign of these numbers. `disk`: where the database keeps its data, if
-    that is on this machine; while it is short of space, nothing is claimed. `transport` replaces the one of
-    the settings, and is closed at the end. `timing` gives tests shorter waits. `metrics`: where metrics and
-    readiness are served. `on_owned` is called once the numbers are owned, before anything is sent. Raises
-    NumberHeld if another living process owns a number of the one campaign, and ConfigurationError for an
-    unknown number or an address that cannot be listened on.
+    `pool` must call `identify` on each new connection: after a break another server may answer. If
+    `campaign_id` is None, every running campaign of these numbers is sent. `disk` is where the database keeps
+    its data, if that is on this machine; while it is short of space, nothing is claimed. `transport` replaces
+    the one of the settings, and is closed at the end. `timing` gives tests shorter waits. `metrics` is the
+    address at which metrics and readiness are served. `on_owned` is called once the numbers are owned, before
+    anything is sent. Raises NumberHeld if another living process owns a number of the one campaign, and
+    ConfigurationError for an unknown number or an address that cannot be listened on.
     """
     async with pool.acquire() as connection:
         installation = await identify(connection)
@@ -135,7 +136,7 @@ def _find_block(disk_space: DiskSpaceGuard, results_writer: ResultsWriter) -> Bl
 
 
 def transport_of(service: ServiceSettings) -> Transport:
-    """A transport with as many connections as the system allows. Needs a running loop."""
+    """Return a transport with as many connections as the system allows. Needs a running loop."""
     return LaneTransport(
         service.base_url,
         service.access_token.get_secret_value(),
@@ -163,6 +164,6 @@ async def _read_templates(
 
 
 def _client(pool: Pool, service: ServiceSettings, token_file: SecretFile) -> Service:
-    """A client with the present token and the budget of management calls that all processes share."""
+    """Open a client with the present token and the budget of management calls that all processes share."""
     budget = SharedCallBudget(pool, service.waba_id or "", burst=BURST, call_every_s=CALL_EVERY_S)
     return service_of(replace(service, access_token=token_file.value), budget)

@@ -1,4 +1,4 @@
-"""How long to wait on the failure path, computed by tenacity. A message that succeeds never gets here."""
+"""The lengths of waits after failures, computed by tenacity. A message that succeeds never gets here."""
 
 from collections.abc import Callable
 
@@ -32,19 +32,23 @@ _NOTIFICATION_WAIT = wait_exponential(multiplier=10, exp_base=3, max=3600) + wai
 
 
 def wait_s(kind: Wait, wait_no: int, hint_s: float | None = None) -> float:
-    """Seconds of a wait: `wait_no` counts this kind from 1; `hint_s`, the service's figure, is the least."""
+    """Return the seconds of a wait.
+
+    `wait_no` counts the waits of this kind from 1. The wait is never shorter than `hint_s`, which the service
+    named.
+    """
     state = RetryCallState(AsyncRetrying(), None, (), {})
     state.attempt_number = wait_no
     return max(_WAITS[kind](state), hint_s or 0.0)
 
 
 def deferral_s(decision: Retry) -> float:
-    """Seconds until a deferred recipient is due."""
+    """Return the seconds until a deferred recipient is due."""
     return wait_s(decision.wait, decision.wait_no, decision.hint_s)
 
 
 def notification_wait_s(attempt_no: int) -> float:
-    """Seconds until a notification is delivered again after this many failed attempts, counted from 1."""
+    """Return the seconds until a notification is delivered again after `attempt_no` failed attempts."""
     state = RetryCallState(AsyncRetrying(), None, (), {})
     state.attempt_number = attempt_no
     return _NOTIFICATION_WAIT(state)
@@ -55,7 +59,7 @@ def reconnecting(
     stop: stop_base | None = None,
     before_sleep: Callable[[RetryCallState], None] | None = None,
 ) -> AsyncRetrying:
-    """A retry loop with jitter: `async for connecting in reconnecting(OSError): with connecting: ...`.
+    """Return a retry loop with jitter: `async for connecting in reconnecting(OSError): with connecting: ...`.
 
     Waits grow to RECONNECT_WAIT_S_MAX. Only `errors` are retried. When `stop` ends the loop (default: never),
     the last error is raised. `before_sleep` is called after each failure, to count or report it.

@@ -1,6 +1,7 @@
-"""The clocks of the sending flow. None is the wall clock, so no pace and no claim changes when it steps.
+"""The clocks of the sending flow. None of them is the wall clock, so a step of it changes no pace and no
+claim.
 
-`wall_offset_ns` only stamps what is stored.
+`wall_offset_ns` is used only for the stamps of what is stored.
 """
 
 import time
@@ -8,19 +9,20 @@ from functools import partial
 
 from drumbeat.engine.core.units import SECOND_NS as SECOND_NS
 
-# For pacing: never steps. The clocks are read several times for each message, so no wrapper adds a call.
+# The clock for pacing, which never steps. Clocks are read several times for each message, so no wrapper adds
+# a call.
 monotonic_ns = time.monotonic_ns
-# For claims: also runs while the machine sleeps, so that a claim expires during a suspension too.
+# The clock for claims. It also runs while the machine sleeps, so a claim expires during a suspension too.
 suspend_aware_ns = partial(time.clock_gettime_ns, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
-# CPU time of this thread.
+# The CPU time of this thread.
 cpu_ns = time.thread_time_ns
 
 
 def wall_offset_ns() -> int:
-    """The wall clock minus the monotonic clock, in nanoseconds: the best of three readings.
+    """Return the wall clock minus the monotonic clock, in nanoseconds: the best of three readings.
 
-    A reading is off by as long as the process is interrupted between the two clocks. On two cores with twelve
-    busy processes, one reading in 30,000 was off by 4 to 13 ms.
+    A reading is wrong by as long as the process is interrupted between the two clocks. On two cores with
+    twelve busy processes, one reading in 30,000 was wrong by 4 to 13 ms.
     """
     readings = []
     for _ in range(3):

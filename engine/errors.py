@@ -1,4 +1,4 @@
-"""Errors that end a command or a process. Each class has an exit code.
+"""The errors that end a command or a process. Each class has an exit code.
 
 Expected replies of the service are values (`engine.core.outcome`), never exceptions. A message says what
 happened, where, and what to do.
@@ -6,8 +6,9 @@ happened, where, and what to do.
 
 
 class DrumbeatError(Exception):
-    """The base class: a problem reported in one line. `exit_code` 1 means an unexpected problem. `key`: the
-    option that it is about, by its key in a manifest, if `what` does not name it.
+    """The base class: a problem reported in one line. `exit_code` 1 means an unexpected problem.
+
+    `key` is the option that the problem concerns, by its key in a manifest, if `what` does not name it.
     """
 
     exit_code: int = 1
@@ -23,27 +24,27 @@ class DrumbeatError(Exception):
 
 
 class UsageError(DrumbeatError):
-    """The command line asks for something that the command cannot do."""
+    """A command line that asks for something that the command cannot do."""
 
     exit_code = 2
 
 
 class Incomplete(DrumbeatError):
-    """Done, but not for every recipient: too many failed, or some are in doubt or were left out."""
+    """An incomplete result: too many recipients failed, or some are in doubt or were left out."""
 
     exit_code = 3
 
 
 class Unreachable(DrumbeatError):
-    """The service or the database did not answer."""
+    """A service or a database that did not answer."""
 
     exit_code = 69
 
 
 class TryLater(DrumbeatError):
-    """Another process holds what is needed, or it is too early. The same call works later.
+    """A call that cannot be done now, because another process holds what is needed, or it is too early.
 
-    `wait_s`: how much later, if the service says so.
+    The same call works later. `wait_s` is how much later, if the service says so.
     """
 
     exit_code = 75
@@ -54,16 +55,16 @@ class TryLater(DrumbeatError):
 
 
 class AuthenticationError(DrumbeatError):
-    """The service refused the token, or the token lacks a permission."""
+    """A token that the service refused, or that lacks a permission."""
 
     exit_code = 77
 
 
 class ConfigurationError(DrumbeatError):
-    """A setting, a file or a stored definition is wrong. A retry cannot help until somebody changes it."""
+    """A wrong setting, file or stored definition. A retry cannot help until somebody changes it."""
 
     exit_code = 78
 
 
 class NotFound(ConfigurationError):
-    """What was named does not exist: a campaign, a number, a template."""
+    """A campaign, number or template that was named and does not exist."""

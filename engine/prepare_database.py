@@ -1,4 +1,6 @@
-"""Prepares the database for a command: starts the embedded Postgres if no URL is set, then migrates."""
+"""The preparation of the database for a command: the embedded Postgres starts if no URL is set, then versions
+migrate.
+"""
 
 import asyncio
 from pathlib import Path
@@ -9,7 +11,7 @@ from drumbeat.engine.store.migrate import is_current, migrate
 
 
 def prepare_database(settings: Settings) -> str:
-    """Start and migrate the database; returns its URL.
+    """Start and migrate the database, and return its URL.
 
     It blocks, so call it before the event loop starts. Raises what `start_embedded` and `migrate` raise.
     """

@@ -1,4 +1,4 @@
-"""Describes a connection failure by the operating system's own message, such as "Connection refused"."""
+"""The description of a connection failure by the system's own message, such as "Connection refused"."""
 
 import os
 import socket
@@ -6,7 +6,9 @@ import ssl
 
 
 def system_error_text(problem: BaseException) -> str:
-    """The system's message, without what libraries add: "Cannot connect to host … [Connect call …]"."""
+    """Return the message of the system, without what libraries add: "Cannot connect to host
+    … [Connect …]".
+    """
     cause = getattr(problem, "os_error", problem)  # aiohttp keeps the system's error here
     if isinstance(cause, socket.gaierror):
         return cause.strerror or str(cause)

@@ -13,7 +13,7 @@ CALL_EVERY_S = 3600 / BURST  # one call becomes free again in this time
 
 
 class CallBudget(Protocol):
-    """`engine.store.call_budget.SharedCallBudget` is the one that processes share."""
+    """A budget of management calls. Processes share `engine.store.call_budget.SharedCallBudget`."""
 
     async def spend(self) -> float:
         """Spend one call and return 0, or spend nothing and return the seconds until a call is free."""
@@ -28,7 +28,7 @@ class LocalCallBudget:
         self._call_every_s = 3600 / burst
 
     async def spend(self) -> float:
-        """See CallBudget. The wait is the longest that is possible; a call may be free earlier."""
+        """Spend as `CallBudget` says. It returns the longest possible wait; a call may be free earlier."""
         if not self._limiter.has_capacity():
             return self._call_every_s
         await self._limiter.acquire()

@@ -1,4 +1,4 @@
-"""Makes the calls of the client: one HTTP request each, within the budget, and one JSON object back."""
+"""The calls of the client: each is one HTTP request within the budget, and returns one JSON object."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ IN_DOUBT = "the service may have carried the call out: look before you repeat it
 
 
 class Caller:
-    """The connections, the token and the budget of one client. `wait_s_max`: how long a call may wait for
-    the budget; a longer wait raises TryLater, which names it.
+    """The connections, the token and the budget of one client.
+
+    `wait_s_max` is the longest time that a call may wait for the budget. A longer wait raises TryLater, which
+    names the wait.
     """
 
     def __init__(
@@ -62,7 +64,7 @@ class Caller:
     async def manage(
         self, method: str, path: str, *, query: Mapping[str, str] | None = None, content: object = None
     ) -> dict[str, Any]:
-        """As `call`, for the management API: it spends one call of the budget."""
+        """Call the management API as `call` does, and spend one call of the budget."""
         while wait_s := await self._budget.spend():
             if wait_s > self._wait_s_max:
                 raise TryLater(
@@ -83,7 +85,7 @@ class Caller:
         content: object = None,
         form: aiohttp.FormData | None = None,
     ) -> dict[str, Any]:
-        """The JSON object that answers one request.
+        """Return the JSON object that answers one request.
 
         Raises ServiceError if the service refuses, and Unreachable if it does not answer.
         """
@@ -102,7 +104,7 @@ class Caller:
         return self._object(body, path)
 
     async def chunks(self, url: str) -> AsyncIterator[bytes]:
-        """The bytes of a file at an address that the service gave. Raises as `call` does.
+        """Yield the bytes of a file at an address that the service gave. Raises as `call` does.
 
         The token goes with the request, so the address must be as safe as the service's own.
         """
@@ -162,7 +164,7 @@ class Caller:
 
 
 async def _read_bounded(response: aiohttp.ClientResponse, most_bytes: int) -> bytes | None:
-    """The whole body, or None if it is longer than `most_bytes`."""
+    """Return the whole body, or None if it is longer than `most_bytes`."""
     chunks: list[bytes] = []
     size = 0
     async for chunk in response.content.iter_any():

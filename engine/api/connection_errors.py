@@ -1,4 +1,4 @@
-"""Turns connection errors into readable reasons and outcomes."""
+"""The translation of connection errors into readable reasons and outcomes."""
 
 import asyncio
 import errno
@@ -15,12 +15,12 @@ RESOLUTION_DESCRIPTORS = 2  # a name lookup holds a file or a socket, and one mo
 
 
 def error_reason(problem: BaseException) -> str:
-    """A connection error as readable text. Reports show it as the reason why a recipient is in doubt."""
+    """Return a connection error as text. Reports show it as the reason why a recipient is in doubt."""
     return system_error_text(problem)[:REASON_CHARACTERS_MAX]
 
 
 def cancelled_by_pool(closed: bool) -> bool:
-    """Whether the pool caused the present cancellation, not the caller of this task.
+    """Return whether the pool caused the present cancellation, not the caller of this task.
 
     A pool that is `closed` cancels everyone who waits for a connection.
     """
@@ -29,7 +29,7 @@ def cancelled_by_pool(closed: bool) -> bool:
 
 
 def connect_failure(problem: BaseException) -> NotSent:
-    """The outcome of a request for which no connection could be opened."""
+    """Return the outcome of a request for which no connection could be opened."""
     number = getattr(problem, "errno", None)
     unresolved = isinstance(getattr(problem, "os_error", problem), socket.gaierror)
     if unresolved and _descriptors_exhausted():

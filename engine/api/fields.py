@@ -1,4 +1,4 @@
-"""Reads the members of the service's answers: each may be absent or of another type (open point)."""
+"""The readers of members in the service's answers. A member may be absent or of another type (open point)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from drumbeat.engine.core.sanitise import sanitise
 
 
 def text_of(entry: Mapping[str, Any], name: str) -> str:
-    """A text without control characters; empty if it is absent."""
+    """Return a text without control characters; empty if the member is absent."""
     value = entry.get(name)
     return "" if value is None else sanitise(str(value))
 
@@ -23,7 +23,7 @@ def objects_of(entry: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def number_of(entry: Mapping[str, Any], name: str) -> float:
-    """A number, also one that is written as a text; 0 if it is absent."""
+    """Return a number, even one that is written as a text; 0 if the member is absent."""
     try:
         return float(entry.get(name) or 0)
     except (TypeError, ValueError):

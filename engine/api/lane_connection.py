@@ -45,18 +45,18 @@ NO_HEADERS: Mapping[str, str] = {}  # an acceptance is read from its body alone
 
 
 class LaneOwner(Protocol):
-    """Keeps the lanes that no request uses."""
+    """The keeper of the lanes that no request uses."""
 
     def begin_request(self, lane: Lane, phone_number_id: str, payload: bytes) -> bytes:
-        """Start the reply's deadline. Returns the bytes of the whole request, which the lane writes now."""
+        """Start the reply's deadline, and return the bytes of the whole request, to be written now."""
         ...
 
     def end_request(self, lane: Lane) -> None:
-        """The exchange on the lane has ended."""
+        """Note that the exchange on the lane has ended."""
         ...
 
     def release(self, lane: Lane) -> None:
-        """Nothing was written to the lane. Its keep-alive deadline stays as it was."""
+        """Keep the lane unused: nothing was written to it. Its keep-alive deadline stays as it was."""
         ...
 
 
@@ -68,13 +68,13 @@ class _GateWait:
         self._broken_reason: str | None = None
 
     def end(self, reason: str) -> None:
-        """The connection broke."""
+        """End the wait, because the connection broke."""
         if self._broken_reason is None and self._task is not None:
             self._broken_reason = reason
             self._task.cancel()
 
     async def refusal(self, gate: PermitGate) -> NotSent | None:
-        """Wait for the gate; None if it opened."""
+        """Wait for the gate. Return None if it opened, else the reason why the request is not sent."""
         task = self._task
         assert task is not None
         cancelling = task.cancelling()
@@ -93,9 +93,7 @@ class _GateWait:
 
 
 class Lane(ResponseHandler):
-    """The protocol of a connection. Before `attach`, and after `detach` or `disconnect`, it behaves as
-    aiohttp's own.
-    """
+    """The protocol of a connection: aiohttp's own before `attach`, and after `detach` or `disconnect`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
@@ -111,7 +109,7 @@ class Lane(ResponseHandler):
 
     @property
     def usable(self) -> bool:
-        """Whether a request may be written: the lane is connected and no unread bytes are pending."""
+        """Return whether a request may be written: the lane is connected and no unread bytes are pending."""
         transport = self.transport
         return transport is not None and not transport.is_closing() and not self.should_close
 
@@ -144,7 +142,7 @@ class Lane(ResponseHandler):
             connection.close()
 
     def write(self, phone_number_id: str, payload: bytes, answered: Answered) -> None:
-        """See `transport.IdleConnection`. Nothing may be awaited after the lane was found usable."""
+        """Write as `transport.IdleConnection` says. Nothing may be awaited once the lane was found usable."""
         assert self.transport is not None and self._owner is not None
         self._answered = answered
         try:
@@ -189,7 +187,7 @@ class Lane(ResponseHandler):
                 self.disconnect("the request was cancelled")
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
-        """aiohttp has parsed a head. Keep it until its body is complete."""
+        """Keep a head that aiohttp has parsed until its body is complete."""
         if self._connection is None:
             super().feed_data(data, size)
         elif self._message is not None:
@@ -221,7 +219,7 @@ class Lane(ResponseHandler):
                 self._complete_when_read()
 
     def resume_reading(self, resume_parser: bool = True) -> None:
-        """Skip the call if reading is not paused: each read of a body makes it, and it runs the parser."""
+        """Skip the call if reading is not paused. Each read of a body calls it, and it runs the parser."""
         if self._reading_paused:
             super().resume_reading(resume_parser)
 
@@ -249,7 +247,7 @@ class Lane(ResponseHandler):
             self._complete(outcome_of(message.code, message.headers, body.read_nowait()))
 
     def _complete(self, outcome: Outcome) -> None:
-        """The request in flight has its outcome. Free the lane, then call back."""
+        """Free the lane of the request in flight, which has its outcome, then call back."""
         answered, self._answered = self._answered, None
         if answered is not None:
             assert self._owner is not None
@@ -257,7 +255,7 @@ class Lane(ResponseHandler):
             answered(outcome)
 
     def _break(self, reason: str) -> None:
-        """The connection broke. Cancel a request that waits at the gate; a written one becomes Unknown."""
+        """Note that it broke. Cancel a request that waits at the gate. A written one becomes Unknown."""
         self._message = self._body = None
         self.suspect = True
         if self._answered is not None:
@@ -268,7 +266,8 @@ class Lane(ResponseHandler):
 
 
 def plain_body(data: bytes) -> bytes | None:
-    """The body of a plain reply that arrived in one piece. None for every other: the parser reads those.
+    """Return the body of a plain reply that arrived in one piece. None for any other reply: the parser reads
+    those.
 
     A plain reply matches `_PLAIN_HEAD`: status 200, a Content-Length, no other framing, no content coding.
     The match costs a fifth of the parser's run with its stream and its headers.

@@ -1,8 +1,8 @@
 """The transport over lanes: connections that are kept outside aiohttp's pool between requests.
 
 aiohttp's connector connects, resolves names, speaks TLS, uses proxies and limits the connections. The head of
-a request is built once for each number; only length and body change. The lane used last is used first, so
-that lanes nobody needs reach their keep-alive deadline and close.
+a request is built once for each number; only length and body change. The lane used last is used first. So
+lanes that nobody needs reach their keep-alive deadline and close.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ _BODY_HEADERS = frozenset({"content-length", "transfer-encoding"})
 
 
 class LaneTransport:
-    """Sends through the connections of one pool. Close it when done; after that, `send` returns NotSent."""
+    """A transport through the connections of one pool. Close it; after that, `send` returns NotSent."""
 
     def __init__(
         self,
@@ -58,8 +58,10 @@ class LaneTransport:
         tls: ssl.SSLContext | None = None,
         proxy: str | None = None,
     ) -> None:
-        """Needs a running loop. `connections` limits the requests in flight. `tls` replaces the default trust
-        store. `proxy` is the URL of an HTTP proxy, with user and password if it needs them.
+        """Open the pool. Needs a running loop.
+
+        `connections` limits the requests in flight. `tls` replaces the default trust store. `proxy` is the
+        URL of an HTTP proxy, with user and password if it needs them.
         """
         self._loop = asyncio.get_running_loop()
         self._connector = _LaneConnector(connections, keepalive_s)
@@ -81,7 +83,7 @@ class LaneTransport:
         return f"<LaneTransport {self._root} busy={held - idle} idle={idle} connecting={connecting}>"
 
     async def send(self, phone_number_id: str, payload: bytes, gate: PermitGate) -> Outcome:
-        """See `Transport.send`."""
+        """Send as `Transport.send` says."""
         try:
             self._head(phone_number_id)  # raises before a lane is taken for a request that cannot be written
             # No `or` here: a Lane is also aiohttp's queue, which is false when empty.
@@ -96,7 +98,7 @@ class LaneTransport:
         return await lane.exchange(phone_number_id, payload, gate, self._loop.time() + self._total_s)
 
     def acquire_idle(self) -> Lane | None:
-        """The idle lane used last. Lanes past their keep-alive deadline are closed."""
+        """Return the idle lane used last. Lanes past their keep-alive deadline are closed."""
         now_s = self._loop.time()
         while self._idle:
             lane = self._idle.pop()
@@ -106,13 +108,13 @@ class LaneTransport:
         return None
 
     def begin_request(self, lane: Lane, phone_number_id: str, payload: bytes) -> bytes:
-        """See `LaneOwner`."""
+        """Begin as `LaneOwner` says."""
         lane.deadline_s = self._loop.time() + self._written_s
         head = self._heads.get(phone_number_id) or self._head(phone_number_id)
         return b"%b%d\r\n\r\n%b" % (head, len(payload), payload)
 
     def set_token(self, token: str) -> None:
-        """See `Transport.set_token`. Connections stay: the token is in the head of each request."""
+        """Set the token as `Transport.set_token` says. Connections stay: each head has the token."""
         self._request.headers["Authorization"] = f"Bearer {token}"
         self._heads.clear()
 
@@ -148,12 +150,12 @@ class LaneTransport:
             self._connecting -= 1
 
     def end_request(self, lane: Lane) -> None:
-        """See `LaneOwner`. The keep-alive begins anew."""
+        """End as `LaneOwner` says. The keep-alive deadline begins anew."""
         lane.deadline_s = self._loop.time() + self._keepalive_s
         self.release(lane)
 
     def release(self, lane: Lane) -> None:
-        """See `LaneOwner`. The lane is kept for the next request if it is usable."""
+        """Release as `LaneOwner` says. The lane is kept for the next request if it is usable."""
         if self._closed or (lane.suspect and not lane.usable):
             self._disconnect(lane, "not usable")
         elif self._connecting and len(self._lanes) + self._connecting > self._connector.limit:
@@ -165,7 +167,7 @@ class LaneTransport:
             self._idle.append(lane)
 
     def _head(self, phone_number_id: str) -> bytes:
-        """The request line and the headers of one number, up to the length. Built once."""
+        """Return the request line and the headers of one number, up to the length. They are built once."""
         head = self._heads.get(phone_number_id)
         if head is None:
             if len(self._heads) >= HEADS_MAX:
@@ -193,7 +195,7 @@ class LaneTransport:
 
 
 class _LaneConnector(aiohttp.TCPConnector):
-    """aiohttp's connection pool, with Lane in place of ResponseHandler."""
+    """The connection pool of aiohttp, with Lane in place of ResponseHandler."""
 
     def __init__(self, connections: int, keepalive_s: float) -> None:
         super().__init__(limit=connections, keepalive_timeout=keepalive_s, ttl_dns_cache=DNS_CACHE_S)
@@ -205,7 +207,7 @@ def _new_lane(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
 
 
 def _pooled_request(root: str, token: str, tls: ssl.SSLContext | None, proxy: str | None) -> ClientRequest:
-    """The request with which the pool opens every connection: it holds address, trust store and proxy."""
+    """Return the request that opens every connection of the pool: it has address, trust store and proxy."""
     route = proxy_of(proxy, root)
     headers = {
         "Authorization": f"Bearer {token}",
@@ -225,7 +227,7 @@ def _pooled_request(root: str, token: str, tls: ssl.SSLContext | None, proxy: st
 
 
 def _head_bytes(request: ClientRequest, url: URL) -> bytes:
-    """The head as aiohttp writes it. A proxy without a tunnel gets the whole URL.
+    """Return the head as aiohttp writes it. A proxy without a tunnel gets the whole URL.
 
     Raises ValueError if a header holds a control character.
     """

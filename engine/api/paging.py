@@ -1,4 +1,4 @@
-"""Follows the pages of a list, as an async iterator."""
+"""The pages of a list, followed as one async iterator."""
 
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ PAGES_MAX = 100  # 10,000 entries; an account may hold 6,000 templates. Also end
 
 
 async def entries(caller: Caller, path: str, query: Mapping[str, str]) -> AsyncIterator[dict[str, Any]]:
-    """The entries of a list, page by page. Each page is a management call."""
+    """Yield the entries of a list, page by page. Each page is a management call."""
     asked = {**query, "limit": str(PAGE_SIZE)}
     for _ in range(PAGES_MAX):
         page = await caller.manage("GET", path, query=asked)
@@ -27,7 +27,9 @@ async def entries(caller: Caller, path: str, query: Mapping[str, str]) -> AsyncI
 
 
 def page_entries(page: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
-    """The entries of a page. A page without a list is an error: an empty list would remove every template."""
+    """Return the entries of a page. One without a list is an error: an empty list would remove every
+    template.
+    """
     data = page.get("data")
     if not isinstance(data, list):
         raise ServiceError("the answer has no list `data`", where=path, remedy="check DRUMBEAT_BASE_URL")
@@ -40,7 +42,7 @@ def _names_next(page: Mapping[str, Any]) -> bool:
 
 
 def _cursor(page: Mapping[str, Any]) -> str | None:
-    """The cursor of the next page, `paging.cursors.after`."""
+    """Return the cursor of the next page, `paging.cursors.after`."""
     paging = page.get("paging")
     cursors = paging.get("cursors") if isinstance(paging, dict) else None
     after = cursors.get("after") if isinstance(cursors, dict) else None

@@ -1,4 +1,4 @@
-"""Checks that aiohttp's parser holds no bytes after a complete reply. They would begin the next reply."""
+"""The check that aiohttp's parser holds no bytes after a complete reply. They would begin the next reply."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ _PROBE = b"HTTP/1.1 100 %b\r\n\r\n" % _PROBE_WORD.encode()
 
 
 def ends_reply(data: bytes, message: RawResponseMessage, body: StreamReader, known_bytes: int | None) -> bool:
-    """Whether nothing certainly follows the reply that `data` completes. False: ask `is_between_replies`.
+    """Return True if certainly nothing follows the reply that `data` completes. False: ask
+    `is_between_replies`.
 
-    `known_bytes`: the bytes of the body that had arrived before; None if the head ends in `data` too.
+    `known_bytes` counts the bytes of the body that had arrived before. It is None if the head ends in `data`
+    too.
     """
     if message.chunked:
         return data.endswith(_END) or _END.endswith(data)
@@ -27,9 +29,10 @@ def ends_reply(data: bytes, message: RawResponseMessage, body: StreamReader, kno
 
 
 def is_between_replies(parser: Any) -> bool:
-    """Whether the parser expects the beginning of a reply: only then does it accept an interim reply.
+    """Return whether the parser expects the beginning of a reply: only then does it accept an interim reply.
 
-    Costs a tenth of reading a reply. True leaves the parser as it was; after False its position is undefined.
+    The call costs a tenth of reading a reply. True leaves the parser as it was. After False its position is
+    undefined.
     """
     try:
         messages, _, _ = parser.feed_data(_PROBE)

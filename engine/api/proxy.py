@@ -11,8 +11,10 @@ from yarl import URL
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """`url`: without user and password; None for no proxy. `tunnel_headers`: sent with CONNECT, for an HTTPS
-    service. `request_headers`: sent with each request, for an HTTP service, whose requests the proxy reads.
+    """An HTTP proxy. `url` has no user and password; it is None if there is no proxy.
+
+    `tunnel_headers` are sent with CONNECT, for an HTTPS service. `request_headers` are sent with each
+    request, for an HTTP service, because the proxy reads its requests.
     """
 
     url: URL | None = None
@@ -21,7 +23,7 @@ class Proxy:
 
 
 def proxy_of(address: str | None, service: str) -> Proxy:
-    """The proxy at `address`, for requests to the service at the URL `service`."""
+    """Return the proxy at `address`, for requests to the service at the URL `service`."""
     if address is None:
         return Proxy()
     url = URL(address)

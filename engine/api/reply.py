@@ -1,7 +1,7 @@
-"""Reads a complete reply of the service and returns its outcome.
+"""The reader of a complete reply of the service: it returns the outcome.
 
 The open points require tolerance: fields may be missing, have another type, or stand beside unknown fields.
-An unreadable field counts as absent, and the classification decides on the rest.
+An unreadable field counts as absent, and the classification decides by the rest.
 """
 
 from collections.abc import Iterable, Mapping
@@ -37,7 +37,7 @@ class ParsedReply:
 
 
 def outcome_of(status: int, headers: Mapping[str, str], body: bytes) -> Outcome:
-    """The outcome of a complete reply. Never raises. `headers` must ignore the case of names."""
+    """Return the outcome of a complete reply. Never raises. `headers` must ignore the case of names."""
     if status == 200 and (accepted := acceptance(body)) is not None:
         return accepted
     reply = parse_reply(status, headers, body)
@@ -45,7 +45,7 @@ def outcome_of(status: int, headers: Mapping[str, str], body: bytes) -> Outcome:
 
 
 def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> ParsedReply:
-    """The readable content of a reply. Never raises."""
+    """Return the readable content of a reply. Never raises."""
     if (accepted := acceptance(body)) is not None:
         return ParsedReply(wamid=accepted.wamid, held=accepted.held)
     code, detail = parse_error(body)
@@ -53,7 +53,10 @@ def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> ParsedR
 
 
 def acceptance(body: bytes) -> Accepted | None:
-    """The fast path for the usual body, which names a message. None for any other body. Never raises."""
+    """Return the acceptance in the usual body, which names a message. None for any other body. Never raises.
+
+    This is the fast path.
+    """
     try:
         first = orjson.loads(body)["messages"][0]
         wamid = first["id"]
@@ -65,7 +68,7 @@ def acceptance(body: bytes) -> Accepted | None:
 
 
 def parse_error(body: bytes) -> tuple[int | None, str]:
-    """Code and most informative text of an error body."""
+    """Return code and most informative text of an error body."""
     try:
         code, detail = _error(orjson.loads(body))
     except orjson.JSONDecodeError:
@@ -93,7 +96,7 @@ def _excerpt(body: bytes) -> str:
 
 
 def _wait_s(headers: Mapping[str, str]) -> float | None:
-    """The longer of `Retry-After` and the account's estimated time to regain access, in seconds."""
+    """Return the longer of `Retry-After` and the account's estimated time to regain access, in seconds."""
     waits = [*_retry_after_s(headers), *_regain_s(headers.get(_USAGE_HEADER, ""))]
     return min(max(waits), WAIT_S_MAX) if waits else None
 
@@ -119,7 +122,9 @@ def _date(text: str) -> datetime | None:
 
 
 def _regain_s(text: str) -> Iterable[float]:
-    """`{"<account>": [{"estimated_time_to_regain_access": minutes, ...}, ...]}` (open point)."""
+    """Yield the waits in `{"<account>": [{"estimated_time_to_regain_access": minutes, ...}, ...]}` (open
+    point).
+    """
     try:
         usage = orjson.loads(text) if text else None
     except orjson.JSONDecodeError:

@@ -22,11 +22,12 @@ CALL_S_MAX = 30.0
 
 
 class Service:
-    """One service, one token. Use it with `async with`, or close it. Needs a running loop.
+    """A client of one service with one token. Use it with `async with`, or close it. Needs a running loop.
 
-    `budget`: of management calls; clients of one account should share it. Without it, this client has one
-    of its own. `budget_wait_s_max`: how long a call may wait for the budget; a longer wait raises TryLater,
-    which names it. `call_s`: the longest wait for an answer. `proxy`: the URL of an HTTP proxy.
+    `budget` is the budget of management calls. Clients of one account should share it; without it, this
+    client has one of its own. `budget_wait_s_max` is the longest time that a call may wait for the budget. A
+    longer wait raises TryLater, which names the wait. `call_s` is the longest wait for an answer. `proxy` is
+    the URL of an HTTP proxy.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Service:
 
 
 def service_of(settings: ServiceSettings, budget: CallBudget | None = None) -> Service:
-    """The client for these settings. `budget`: as for Service."""
+    """Return the client for these settings. `budget` is the same as for Service."""
     return Service(
         settings.base_url,
         settings.access_token.get_secret_value(),
@@ -80,6 +81,6 @@ def service_of(settings: ServiceSettings, budget: CallBudget | None = None) -> S
 
 @asynccontextmanager
 async def uploading(settings: ServiceSettings) -> AsyncIterator[Callable[[str, Path, str], Awaitable[str]]]:
-    """A client that uploads files; gives `Service.media.upload`."""
+    """Open a client that uploads files, and yield its `Service.media.upload`."""
     async with service_of(settings) as service:
         yield service.media.upload

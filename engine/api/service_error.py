@@ -21,12 +21,13 @@ NO_SUCH_VERSION = 2635  # services of this family answer it for a version that t
 
 
 class ServiceError(DrumbeatError):
-    """The service answered a call with an error, or with something that is no answer.
+    """An error of a call: the service refused it, or sent something that is no answer.
 
-    `code` and `subcode`: the service's, None if the answer has none. `status`: of HTTP. `meaning`: of the
-    code, in words. `scope`: what it concerns (recipient, pair, template, number, account). `wait_s`: after
-    which time the service accepts the call, if it says so. `remedy`: what a person can do. `exit_code`: 75
-    for "try later", 77 for authentication, 78 for a wrong id, version or address, 1 for any other.
+    `code` and `subcode` are the service's; None if the answer has none. `status` is the HTTP status.
+    `meaning` says in words what the code means. `scope` is what the error concerns: recipient, pair,
+    template, number or account. `wait_s` is the time after which the service accepts the call, if it names
+    one. `remedy` says what a person can do. `exit_code` is 75 for "try later", 77 for authentication, 78 for
+    a wrong id, version or address, and 1 for any other.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class ServiceError(DrumbeatError):
 def refusal(
     status: int, headers: Mapping[str, str], body: bytes, where: str, *, reads: bool = True
 ) -> ServiceError:
-    """The error for a reply that refuses a call. `where`: the path of the call. `reads`: it is a GET."""
+    """Return the error for a reply that refuses a call. `where`: the path of the call. `reads`: a GET."""
     reply = parse_reply(status, headers, body)
     code = reply.code
     outcome = classify(status, code, reply.detail, None, None)
@@ -73,7 +74,7 @@ def refusal(
 
 
 def _advice(status: int, reply: ParsedReply, outcome: object, name: str, *, reads: bool) -> tuple[int, str]:
-    """Exit code and remedy."""
+    """Return exit code and remedy."""
     if status == 401 or (isinstance(outcome, Rejected) and outcome.scope is Scope.ACCOUNT):
         return AuthenticationError.exit_code, remedy_of(name)
     if isinstance(outcome, Throttled | Transient) or status >= 500:
@@ -92,7 +93,7 @@ def _words(exit_code: int) -> str:
 
 
 def minutes(wait_s: float | None) -> str:
-    """A wait in words."""
+    """Return a wait in words."""
     whole = ceil((wait_s or 0) / 60)
     return "a minute" if whole == 1 else f"{whole or 'some'} minutes"
 

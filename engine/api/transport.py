@@ -18,7 +18,7 @@ DNS_CACHE_S = 60
 CONNECTIONS = 100
 
 PermitGate = Callable[[], Awaitable[bool]]
-"""Awaited once, when a connection is ready and nothing is written yet.
+"""The gate of a request. It is awaited once, when a connection is ready and nothing is written yet.
 
 True: the request is written before any other code runs. Take the pacer's permit last, and return without
 another await. False: nothing is written and the outcome is NotSent. If the connection breaks meanwhile, the
@@ -28,15 +28,16 @@ gate raises.
 
 
 Answered = Callable[[Outcome], None]
-"""Called once with the outcome of a written request. It must not raise."""
+"""The callback that gets the outcome of a written request, once. It must not raise."""
 
 
 class IdleConnection(Protocol):
     """An idle connection. Call either `write` or `release`, exactly once, before any other code runs."""
 
     def write(self, phone_number_id: str, payload: bytes, answered: Answered) -> None:
-        """Write a request at once. `answered` is called later, never within this call. A request that cannot
-        be written whole is Unknown.
+        """Write a request at once. `answered` is called later, never within this call.
+
+        A request that cannot be written whole becomes Unknown.
         """
         ...
 
@@ -50,7 +51,7 @@ class IdleConnection(Protocol):
 
 
 class Transport(Protocol):
-    """Sends to one service. Contract: every network problem is an outcome, never an exception.
+    """The way to one service. Contract: every network problem is an outcome, never an exception.
 
     It never repeats a request and never follows a redirect. The outcome is NotSent only if no byte was
     written, and Unknown if bytes were written and no complete reply came back. Cancelling `send` cancels the
@@ -60,14 +61,15 @@ class Transport(Protocol):
     async def send(self, phone_number_id: str, payload: bytes, gate: PermitGate) -> Outcome: ...
 
     def acquire_idle(self) -> IdleConnection | None:
-        """The fast path: an idle connection without a wait. Then take the permit and write the request.
+        """Return an idle connection without a wait: the fast path. Then take the permit and write the
+        request.
 
-        None if no connection is idle, or if the transport has no fast path: then use `send`.
+        Returns None if no connection is idle, or if the transport has no fast path. Use `send` then.
         """
         ...
 
     def set_token(self, token: str) -> None:
-        """Requests that are written from now on carry this access token."""
+        """Set the access token of requests that are written from now on."""
         ...
 
     async def close(self) -> None: ...

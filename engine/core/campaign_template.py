@@ -24,11 +24,11 @@ _OTHERS = "others"  # key of the templates after the first; earlier versions had
 
 @dataclass(frozen=True, slots=True)
 class CampaignTemplate:
-    """The service's definition of a template and the media of its header, or a free-form `message`, whose
-    `name` is its type.
+    """A template as the service defines it, with the media of its header; or a free-form `message`.
 
-    `variant` is its name in an experiment. `recipients`: how many get it, if the campaign has several.
-    `buttons`: the indexes of optional buttons that are filled.
+    `name` is the template's name, or the type of a free-form message. `variant` is its name in an experiment.
+    `recipients` counts those who get it, if the campaign has several templates. `buttons` are the indexes of
+    optional buttons that are filled.
     """
 
     name: str
@@ -41,9 +41,10 @@ class CampaignTemplate:
     buttons: tuple[int, ...] = ()
 
     def compiled(self, product: str = "") -> CompiledTemplate:
-        """`product`: the service's word for itself in each payload. Who builds no payload needs none.
+        """Return the template ready for its values. Raises UnusableTemplate if it cannot be sent.
 
-        Raises UnusableTemplate if the template cannot be sent.
+        `product` is the service's word for itself in each payload. A caller that builds no payload can leave
+        it out.
         """
         if self.message is not None:
             return compile_message(self.message, product)
@@ -51,18 +52,18 @@ class CampaignTemplate:
         return compile_template(definition, product, header_media=self.header_media, buttons=self.buttons)
 
     def filled(self, buttons: Sequence[int]) -> Self:
-        """The same template, with these optional buttons filled."""
+        """Return the same template, with these optional buttons filled."""
         return replace(self, buttons=tuple(buttons))
 
     def optional_buttons(self) -> list[Placeholder]:
-        """Placeholders of buttons that a message may leave as they are."""
+        """Return the placeholders of buttons that a message may leave as they are."""
         parts = {str(part.get("type", "")).upper(): part for part in self.definition.get("components") or ()}
         buttons = parts.get("BUTTONS", {}).get("buttons") or ()
         return [button.placeholder for button in fillable_buttons(buttons) if button.kind.is_optional]
 
     @property
     def header_kind(self) -> str:
-        """`image`, `video` or `document` if the header takes such media; else empty."""
+        """Return `image`, `video` or `document` if the header takes such media; else an empty text."""
         for component in self.definition.get("components") or ():
             form = str(component.get("format") or "").upper()
             if str(component.get("type", "")).upper() == "HEADER" and form in MEDIA_FORMATS:
@@ -84,18 +85,18 @@ class CampaignTemplate:
 
 
 def freeze_templates(templates: Sequence[CampaignTemplate]) -> dict[str, Any]:
-    """The JSON of the column `campaigns.template`."""
+    """Return the JSON of the column `campaigns.template`."""
     first, *others = [template._frozen() for template in templates]
     return {**first, **({_OTHERS: others} if others else {})}
 
 
 def frozen_templates(stored: Mapping[str, Any]) -> tuple[CampaignTemplate, ...]:
-    """The templates in the JSON of the column `campaigns.template`, in the order of `template_index`."""
+    """Return the templates in the column `campaigns.template`, in the order of `template_index`."""
     return tuple(map(_thawed, stored_parts(stored)))
 
 
 def stored_parts(stored: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """The same, each as its own JSON."""
+    """Return the stored templates, each as its own JSON, in the order of `template_index`."""
     return (stored, *stored.get(_OTHERS, ()))
 
 
@@ -116,10 +117,11 @@ def _thawed(stored: Mapping[str, Any]) -> CampaignTemplate:
 def make_payloads(
     templates: Sequence[CompiledTemplate], sources: Mapping[str, str] | None = None
 ) -> list[MakePayload]:
-    """How to make the message of a recipient, by `template_index`. The values have the order of the first
-    template's placeholders, whatever the order in the others.
+    """Return the functions that make a recipient's message, by `template_index`.
 
-    `sources`: see `payload_with_media`; None: no header has media that differ by recipient.
+    Every function takes the values in the order of the first template's placeholders, whatever the order in
+    its own template. `sources` is described at `payload_with_media`. It is None if no header has media that
+    differ by recipient.
     """
     first = templates[0].placeholders
     return [
@@ -142,7 +144,7 @@ def _in_order(payload: MakePayload, order: Sequence[int]) -> MakePayload:
 
 
 def value_order(first: Sequence[Placeholder], other: Sequence[Placeholder]) -> list[int]:
-    """For each placeholder of `other`, the position of its value among those of `first`.
+    """Return, for each placeholder of `other`, the position of its value among those of `first`.
 
     Raises ValueError if the two do not have the same placeholders.
     """

@@ -1,7 +1,7 @@
 """The verdict on a canary: the first recipients of a campaign, whose statuses decide about the rest.
 
-Law: the rest is sent only if statuses show that the canary arrived. No status is no good sign: a receiver
-that is down looks like that.
+Law: the rest is sent only if statuses show that the canary arrived. Silence is no good sign: a receiver that
+is down causes it too.
 """
 
 from dataclasses import dataclass
@@ -9,12 +9,15 @@ from enum import StrEnum
 
 from drumbeat.engine.core.max_failed import exceeds_max_failed
 
-# Of those who were sent to, when the wait is over. The others may have their phone switched off.
+# The share of those who were sent to that must have a status when the wait is over. The phones of the others
+# may be switched off.
 REPORTED_SHARE_MIN = 0.5
 
 
 class CanaryVerdict(StrEnum):
-    """SENDING: some have no attempt yet. WAITING: for statuses. SILENT: too few came in time."""
+    """The verdict. SENDING: some recipients have no attempt yet. WAITING: statuses may still come. SILENT:
+    too few came in time.
+    """
 
     SENDING = "sending"
     WAITING = "waiting"
@@ -25,8 +28,10 @@ class CanaryVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CanaryCounts:
-    """The canary's recipients by what is known of them. `unsent`: no attempt yet; `on_the_way`: status
-    `sent`; `arrived`: delivered or read. The others were attempted, and have no status.
+    """The canary's recipients by what is known of them.
+
+    `unsent` have no attempt yet. `on_the_way` have the status `sent`. `arrived` are delivered or read. The
+    others were attempted, and have no status.
     """
 
     recipients: int
@@ -46,9 +51,10 @@ class CanaryCounts:
 
 
 def judge(counts: CanaryCounts, max_failed: str, waited_s: float, wait_s: float) -> CanaryVerdict:
-    """`waited_s`: since nobody was left without an attempt.
+    """Return the verdict. `waited_s` counts from when the last recipient was attempted.
 
-    Too many failures end it at once. It is healthy as soon as all have arrived or failed, or after the wait.
+    Too many failures end the canary at once. It is healthy as soon as all have arrived or failed, or, if
+    enough have a status, after the wait of `wait_s`.
     """
     if exceeds_max_failed(counts.failed, counts.recipients - counts.skipped, max_failed):
         return CanaryVerdict.FAILED
@@ -63,6 +69,6 @@ def judge(counts: CanaryCounts, max_failed: str, waited_s: float, wait_s: float)
 
 
 def in_words(counts: CanaryCounts) -> str:
-    """`500 sent to, 430 arrived, 12 failed (2.4 %)`."""
+    """Return the counts in words: `500 sent to, 430 arrived, 12 failed (2.4 %)`."""
     share = f" ({100 * counts.failed / counts.sent_to:.1f} %)" if counts.sent_to else ""
     return f"{counts.sent_to:,} sent to, {counts.arrived:,} arrived, {counts.failed:,} failed{share}"

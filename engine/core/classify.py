@@ -22,7 +22,7 @@ def classify(
     *,
     held: bool = False,
 ) -> Outcome:
-    """The outcome of a complete reply. `wait_s`: seconds after which the service accepts another request."""
+    """Return the outcome of a complete reply. `wait_s`: seconds until the service accepts another request."""
     if 200 <= status < 300 and wamid is not None:
         return Accepted(wamid, held)
     if wamid is not None:
@@ -36,9 +36,10 @@ def classify(
 
 
 def classify_failure(code: int | None, detail: str) -> Rejected | None:
-    """Return what the `failed` status of an accepted message means beyond its recipient; None for nothing.
+    """Return the rejection that the `failed` status of an accepted message stands for; None if it concerns
+    only its recipient.
 
-    A code means what it means in a reply. Without one, the failure is an unlisted one.
+    A code has the same meaning as in a reply. A failure without a code counts as an unlisted one.
     """
     row = UNLISTED if code is None else ERROR_CODES.get(code, UNLISTED)
     return (
@@ -47,13 +48,13 @@ def classify_failure(code: int | None, detail: str) -> Rejected | None:
 
 
 def not_connected(reason: str, number: int | None) -> NotSent:
-    """The outcome if no connection was opened. `number`: the errno of the error."""
+    """Return the outcome if no connection was opened. `number` is the errno of the error."""
     exhausted = number in _EXHAUSTED
     return NotSent(reason, unreachable=not exhausted, exhausted=exhausted)
 
 
 def _row(status: int, code: int | None) -> ErrorCode | None:
-    """The row of a refusal; None if the service may have failed after it accepted."""
+    """Return the row of a refusal; None if the service may have failed after it accepted."""
     if code is not None and code in ERROR_CODES:
         return ERROR_CODES[code]
     if status >= 500:

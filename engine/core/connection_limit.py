@@ -1,12 +1,13 @@
-"""How many file descriptors a sending process requests, and how many connections it may open with them."""
+"""The limits of open files: the descriptors that a sender requests, and the connections they allow."""
 
-# Each number has its own limit on requests in flight. This limits a process with many numbers.
+# The bound on connections of a process with many numbers. Each number also has its own limit on in-flight
+# requests.
 CONNECTIONS_MAX = 10_000
-# For database connections, files, and what libraries open for a moment. About 30 are in use.
+# Descriptors for database connections, files, and what libraries open for a moment. About 30 are in use.
 RESERVE = 128
 WANTED = CONNECTIONS_MAX + RESERVE
 
 
 def connections_within(limit: int) -> int:
-    """How many connections to the service may be open, so that enough of `limit` descriptors remain."""
+    """Return how many connections to the service may be open so that enough of `limit` descriptors remain."""
     return min(CONNECTIONS_MAX, max(limit - RESERVE, limit // 2))

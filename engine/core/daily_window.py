@@ -1,4 +1,4 @@
-"""The daily window of a campaign: in which part of the local day it may send, across clock changes."""
+"""The daily window of a campaign: the part of the local day in which it may send, across clock changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DAY_MINUTES = 24 * 60
 
 @dataclass(frozen=True, slots=True)
 class DailyWindow:
-    """The part of the local day in which sending is allowed: from `opens`, up to but without `closes`.
+    """The part of the local day in which sending is allowed: from `opens` until just before `closes`.
 
     Both are minutes since midnight. A window that closes before it opens spans midnight.
     """
@@ -27,7 +27,7 @@ class DailyWindow:
 
     @classmethod
     def between(cls, opens: time, closes: time) -> DailyWindow:
-        """The window between two local times, to the minute. One that closes at 00:00 ends with the day."""
+        """Return the window between two local times, to the minute. One that closes at 00:00 ends the day."""
         return cls(_minute(opens), _minute(closes) or _DAY_MINUTES)
 
     def holds(self, local: time) -> bool:
@@ -38,7 +38,7 @@ class DailyWindow:
 
     @property
     def rest_of_day(self) -> DailyWindow | None:
-        """The part of the day in which sending is not allowed; None if the window is the whole day."""
+        """Return the part of the day in which sending is not allowed; None if the window is the whole day."""
         closes = self.closes % _DAY_MINUTES
         return None if closes == self.opens else DailyWindow(closes, self.opens or _DAY_MINUTES)
 
@@ -51,11 +51,13 @@ def _minute(local: time) -> int:
 
 
 def window_opens_at(now: datetime, window: DailyWindow, zone: ZoneInfo) -> datetime:
-    """The first moment, not before `now`, inside the window by the zone's local time. The result is in UTC.
+    """Return the first moment, not before `now`, inside the window by the zone's local time. The result is in
+    UTC.
 
     If the clocks skip the hour in which the window opens, it opens when they jump. If an hour comes twice and
-    the window closed in the first one, it may stay closed in the second. UTC because Python compares and
-    subtracts two times of one zone by their wall clocks, which is an hour off across a clock change.
+    the window closed in the first one, it may stay closed in the second. The result is in UTC because Python
+    compares and subtracts two times of one zone by their wall clocks, which is an hour off across a clock
+    change.
     """
     local = now.astimezone(zone)
     if window.holds(local.time()):
@@ -67,12 +69,12 @@ def window_opens_at(now: datetime, window: DailyWindow, zone: ZoneInfo) -> datet
 
 
 def day_starts_at(day: date, zone: ZoneInfo) -> datetime:
-    """The first moment of a local day, in UTC."""
+    """Return the first moment of a local day, in UTC."""
     return _opening(day, 0, WHOLE_DAY, zone)
 
 
 def _opening(day: date, fold: int, window: DailyWindow, zone: ZoneInfo) -> datetime:
-    """The opening on one local day, in UTC. `fold` selects the first or second of an hour that repeats."""
+    """Return the opening on one local day, in UTC. `fold` selects the first or second of a repeated hour."""
     local = time(window.opens // 60, window.opens % 60, fold=fold)
     opening = datetime.combine(day, local, zone).astimezone(UTC)
     wall = opening.astimezone(zone)
@@ -81,7 +83,7 @@ def _opening(day: date, fold: int, window: DailyWindow, zone: ZoneInfo) -> datet
 
 
 def _jump(day: date, skipped: time, zone: ZoneInfo) -> datetime:
-    """The moment, in UTC, at which the clocks skip the local time `skipped`."""
+    """Return the moment, in UTC, at which the clocks skip the local time `skipped`."""
     low = datetime.combine(day, skipped.replace(fold=1), zone).astimezone(UTC)
     high = datetime.combine(day, skipped.replace(fold=0), zone).astimezone(UTC)
     before = low.astimezone(zone).utcoffset()

@@ -1,4 +1,4 @@
-"""The error codes of the service: what each means, what Drumbeat does, and what a person can do.
+"""The error codes of the service: the meaning of each, the reaction of Drumbeat, and the remedy for a person.
 
 Source: the interface's table of errors, and open point "Errors". The sending flow, the exit codes, the
 report, the export and the management client all read this table.
@@ -17,13 +17,15 @@ CODE_DIGITS_MAX = 10  # of a 32-bit integer
 
 @dataclass(frozen=True, slots=True)
 class ErrorCode:
-    """One row. `outcome`: what a refused attempt becomes. `scope`: whom it concerns. A rejection pauses what
-    its scope names: the campaign (TEMPLATE), the number or the account. With RECIPIENT it fails the recipient
-    and pauses nothing.
+    """A row of the table. `outcome` is what a refused attempt becomes. `scope` is what the code concerns.
 
-    `systematic`: several in a row stop `shared_by`, unless acceptances show that another scope is at fault:
-    see `engine.core.refusal_runs`. `opt_out`: the recipient wants no more messages. `suspend_s`: the pause of
-    the number ends after this time. `reason_code`: of the campaigns that it pauses.
+    A rejection pauses what its scope names: the campaign (TEMPLATE), the number or the account. With
+    RECIPIENT it fails the recipient and pauses nothing.
+
+    If a code is `systematic`, several refusals in a row stop `shared_by`, unless acceptances show that
+    another scope is at fault: see `engine.core.refusal_runs`. `opt_out`: the recipient wants no more
+    messages. `suspend_s` is the time after which the pause of the number ends. `reason_code` is stored with
+    the campaigns that the code pauses.
     """
 
     outcome: type[Rejected | Throttled | Transient]
@@ -66,7 +68,7 @@ _SERVICE_FAILED = ErrorCode(
 )
 _ADDRESS = partial(
     _SYSTEMATIC, shared_by=Scope.ACCOUNT, reason_code=ReasonCode.ADDRESS_REFUSED
-)  # something other than the service answered
+)  # the answer came from something other than the service
 _NUMBER_UNUSABLE = _PAUSE_NUMBER(
     "the number cannot send: it is not registered, or the token may not use it",
     "register it, or change the token",
@@ -124,7 +126,7 @@ ERROR_CODES: dict[int, ErrorCode] = {
     132016: _PAUSE_CAMPAIGN("the template is disabled", "use another one"),
 }
 
-# Refusals without a code. A gateway may have written them.
+# Refusals without a code, by HTTP status. A gateway may have written them.
 HTTP_STATUSES: dict[int, ErrorCode] = {
     401: _TOKEN,
     403: _PERMISSION,
@@ -133,43 +135,49 @@ HTTP_STATUSES: dict[int, ErrorCode] = {
     408: _SERVICE_FAILED,  # the service stopped reading the request, so it accepted nobody
     429: _SLOW_NUMBER,
 }
-# Any other refusal. It may concern the template, the version or the path; then it comes in a row.
+# The row for any other refusal. It may concern the template, the version or the path; then it comes several
+# times in a row.
 UNLISTED = _SYSTEMATIC("an error that the interface does not list", "ask the service's support what it means")
 _IN_WORDS = _FAIL("")  # a recorded reason that is no code
 
 
 def stops_nothing(row: ErrorCode) -> bool:
-    """Return whether a message that fails with this code says nothing about the messages of others."""
+    """Return whether a failure with this code says nothing about the messages to others."""
     return row.outcome is not Rejected or (row.scope is Scope.RECIPIENT and not row.systematic)
 
 
-# The codes of failed statuses that need no further look. Many recipients may have one in a good campaign.
+# The codes of failed statuses that need no further look. Even in a good campaign, many recipients may have
+# one.
 QUIET_CODES = tuple(sorted(code for code, row in ERROR_CODES.items() if stops_nothing(row)))
 
 
 def opts_out(code: int | None) -> bool:
-    """Whether the recipient asked for no more messages; the code stands in a reply or in a failed status."""
+    """Return whether the recipient asked for no more messages, by the code of a reply or of
+    a failed status.
+    """
     return code is not None and code in ERROR_CODES and ERROR_CODES[code].opt_out
 
 
 def pause_reason(name: str) -> ReasonCode:
-    """Why a refusal pauses campaigns. `name`: a code as text, or `http_<status>`."""
+    """Return the reason code of campaigns that a refusal pauses. `name`: a code as text, or
+    `http_<status>`.
+    """
     return _row_of(name).reason_code
 
 
 def shared_by(name: str) -> Scope:
-    """What usually causes a systematic refusal. `name`: as for `pause_reason`."""
+    """Return the scope that usually causes a systematic refusal. `name` is the same as for `pause_reason`."""
     return _row_of(name).shared_by
 
 
 def meaning_of(name: str) -> str:
-    """The meaning of a recorded error, a code as text or `http_<status>`; empty for a reason in words."""
+    """Return the meaning of a recorded error, a code or `http_<status>`; empty for a reason in words."""
     status = name.removeprefix("http_")
     return _row_of(name).meaning if status == name else f"HTTP {status} without an error code"
 
 
 def remedy_of(name: str) -> str:
-    """What a person can do about it; empty for a reason in words."""
+    """Return the remedy for a recorded error, for a person; empty for a reason in words."""
     return _row_of(name).remedy
 
 

@@ -1,4 +1,4 @@
-"""Which worker should have which number: each worker plans it for all of them, and does its own part.
+"""The division of numbers among workers. Each worker makes the plan for all of them, and does its own part.
 
 Law: a number goes only to a worker that wants it. A number moves only from a worker that has at least two
 more than the worker that gets it, so each move makes the shares more equal, and moves end. Among workers that
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SharedNumber:
-    """A number that workers divide. `owner` None: free, or soon free because its owner stopped or died.
+    """A number that workers divide. `owner` is None if it is free, or soon free because its owner stopped or
+    died.
 
     `free`: it can be taken now.
     """
@@ -25,14 +26,14 @@ class SharedNumber:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What one worker does: take these numbers, which are free, and release those, for others."""
+    """The moves of one worker: numbers to `take`, which are free, and numbers to `release` for others."""
 
     take: list[str]
     release: list[str]
 
 
 def moves(worker: str, wanted: Mapping[str, Set[str]], numbers: Sequence[SharedNumber]) -> Moves:
-    """What `worker` does to reach the plan. `wanted`: the numbers that each live worker may send with."""
+    """Return the moves of `worker` towards the plan. `wanted`: the numbers that each live worker may use."""
     planned = plan(wanted, numbers)
     take, release = [], []
     for number in numbers:
@@ -45,7 +46,7 @@ def moves(worker: str, wanted: Mapping[str, Set[str]], numbers: Sequence[SharedN
 
 
 def plan(wanted: Mapping[str, Set[str]], numbers: Sequence[SharedNumber]) -> dict[str, str]:
-    """The owner of each number that somebody wants. It depends on nothing but the arguments."""
+    """Return the owner of each number that some worker wants. It depends on nothing but the arguments."""
     shares = {worker: _Share(worker, wanted[worker]) for worker in sorted(wanted)}
     ownerless = []
     for number in numbers:
@@ -54,7 +55,7 @@ def plan(wanted: Mapping[str, Set[str]], numbers: Sequence[SharedNumber]) -> dic
             share.add(number)
         else:
             ownerless.append(number)
-    # The fastest first: the slow ones then even out the rates.
+    # The fastest numbers first, so that the slow ones then even out the rates.
     for number in sorted(ownerless, key=lambda number: (-number.limit_per_s, number.phone_number_id)):
         takers = [share for share in shares.values() if number.phone_number_id in share.wanted]
         if takers:
@@ -75,7 +76,7 @@ class _Share:
 
     @property
     def size(self) -> tuple[int, float, str]:
-        """Compared first by count; equal counts by what the numbers may send together."""
+        """Return the key that compares shares: the count, then the rate of all its numbers together."""
         return len(self.numbers), self.limit_per_s, self.worker
 
     def add(self, number: SharedNumber) -> None:
@@ -88,7 +89,7 @@ class _Share:
 
 
 def _move_one(shares: list[_Share]) -> bool:
-    """Move one number from the largest possible share to the smallest possible one; False: all is fair."""
+    """Move one number from the largest possible share to the smallest possible one. False: none moves."""
     shares.sort(key=lambda share: share.size)
     for giver in reversed(shares):
         for taker in shares:
@@ -104,6 +105,8 @@ def _move_one(shares: list[_Share]) -> bool:
 
 
 def _cost(number: SharedNumber, giver: _Share, taker: _Share) -> tuple[bool, float, str]:
-    """A number that nobody owns moves at no cost. Of the others, the best one evens out the rates most."""
+    """Return the cost of a move. A number that nobody owns costs nothing. Of the others, the one that evens
+    out the rates most costs least.
+    """
     uneven_per_s = abs(giver.limit_per_s - taker.limit_per_s - 2 * number.limit_per_s)
     return number.owner is not None, uneven_per_s, number.phone_number_id

@@ -1,8 +1,8 @@
-"""How long a campaign takes, by the limits and the messaging limits of its numbers, and by its window.
+"""The forecast of how long a campaign takes, by its numbers' rates and messaging limits, and by its window.
 
 Law: the numbers of a campaign end together, because recipients move from slow numbers to faster ones. So each
 number sends a share that is proportional to its limit, but no more than its messaging limit allows in the
-periods of 24 hours that all of them together need at least.
+least periods of 24 hours that all of them together need.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,11 @@ DAYS_MAX = 3_650  # a campaign that takes longer gets no end
 
 @dataclass(frozen=True, slots=True)
 class NumberLimits:
-    """The limits of a number. `tier`: the messaging limit as the service says it; None if it says none.
+    """The limits of a number. `tier`: the messaging limit in the service's words; None if the service names
+    none.
 
-    `people_used`: to how many people it wrote in the last 24 hours, as far as they count. `known_tier`: the
-    last word for its messaging limit that was understood.
+    `people_used`: how many people it wrote to in the last 24 hours, of those who count. `known_tier`: the
+    last word for its messaging limit that Drumbeat understood.
     """
 
     phone_number_id: str
@@ -40,11 +41,12 @@ class NumberLimits:
 
 @dataclass(frozen=True, slots=True)
 class NumberShare:
-    """What one number sends. `people_per_day`: its messaging limit, None for no limit or an unknown one.
+    """The share that one number sends. `people_per_day`: its messaging limit; None for no limit or an unknown
+    one.
 
-    `allowed`: whether the messaging limit allows its share within 24 hours, None if the limit is unknown.
-    `days`: how many periods of 24 hours it takes at least. `tier_doubt`: why `people_per_day` is not what the
-    service says at present.
+    `allowed`: the messaging limit allows its share within 24 hours; None if the limit is unknown. `days`: the
+    least periods of 24 hours that the share takes. `tier_doubt`: the reason why `people_per_day` is not what
+    the service says at present.
     """
 
     phone_number_id: str
@@ -59,7 +61,7 @@ class NumberShare:
 
 
 def quota_days(recipients: int, people_per_day: Sequence[int | None], scope: QuotaScope) -> int:
-    """The least periods of 24 hours in which numbers with these messaging limits write to so many people."""
+    """Return the least periods of 24 hours in which numbers with these limits write to so many people."""
     known = [people for people in people_per_day if people is not None]
     if len(known) < len(people_per_day) or not known:
         return 1
@@ -70,7 +72,7 @@ def quota_days(recipients: int, people_per_day: Sequence[int | None], scope: Quo
 def shares(
     recipients: int, numbers: Sequence[NumberLimits], scope: QuotaScope = QuotaScope.NUMBER
 ) -> list[NumberShare]:
-    """The share of each number, in whole recipients that add up."""
+    """Return the share of each number, in whole recipients that add up."""
     tiers = limits({number.phone_number_id: number.said for number in numbers}, scope)
     people = [tiers.get(number.phone_number_id) for number in numbers]
     days = quota_days(recipients, people, scope)
@@ -83,7 +85,7 @@ def shares(
 
 
 def _divide(recipients: int, rates_per_s: Sequence[float], most: Sequence[int | None]) -> list[int]:
-    """Whole shares by the rates. What one number may not take goes to the others."""
+    """Return whole shares by the rates. What one number may not take goes to the others."""
     fixed: dict[int, int] = {}
     while True:
         rest, total_per_s = recipients - sum(fixed.values()), 0.0
@@ -103,7 +105,7 @@ def _divide(recipients: int, rates_per_s: Sequence[float], most: Sequence[int | 
 
 
 def _share(number: NumberLimits, recipients: int, people: int | None, days: int | None) -> NumberShare:
-    """`days`: of all numbers together, if they share a messaging limit."""
+    """Return the share of a number. `days`: of all numbers together, if they share a messaging limit."""
     own_days = days or (1 if people is None else max(1, ceil(recipients / people)))
     known = people is not None or number.said.holds is not None
     return NumberShare(
@@ -120,19 +122,19 @@ def _share(number: NumberLimits, recipients: int, people: int | None, days: int 
 
 
 def sending_s(recipients: int, numbers: Sequence[NumberLimits]) -> float:
-    """Seconds of sending at the limits of all numbers together."""
+    """Return the seconds of sending at the limits of all numbers together."""
     return recipients / sum(number.limit_per_s for number in numbers)
 
 
 def first_send(start: datetime, hours: SendingHours, zones: Sequence[ZoneInfo]) -> datetime | None:
-    """The first moment, not before `start`, that the hours allow; None: not within a month."""
+    """Return the first moment, not before `start`, that the hours allow; None: not within a month."""
     return hours.opens_at(start, zones)
 
 
 def last_send(
     start: datetime, seconds: float, hours: SendingHours, zones: Sequence[ZoneInfo]
 ) -> datetime | None:
-    """When so many seconds of sending have passed since `start`; None if it takes more than DAYS_MAX days."""
+    """Return when so many seconds of sending are over, from `start` on; None: not in DAYS_MAX days."""
     if seconds > DAYS_MAX * DAY.total_seconds():
         return None
     left, moment = timedelta(seconds=seconds), start

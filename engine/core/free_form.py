@@ -1,4 +1,4 @@
-"""Compiles a free-form message for a campaign. Every recipient gets the same one."""
+"""The compiler of a free-form message for a campaign. Every recipient gets the same one."""
 
 import json
 from collections.abc import Mapping
@@ -8,9 +8,9 @@ from drumbeat.engine.core.message import CompiledTemplate
 
 
 def compile_message(message: Mapping[str, Any], product: str) -> CompiledTemplate:
-    """`message`: `type`, the object of that name, and perhaps `context`. It has no placeholders.
+    """Return the message ready for the recipients. It has no placeholders.
 
-    Raises KeyError if it has no type.
+    `message` has `type`, the object of that name, and perhaps `context`. Raises KeyError if it has no type.
     """
     envelope = {"messaging_product": product, "recipient_type": "individual"}
     head = f'{json.dumps(envelope, separators=(",", ":"))[:-1]},"to":"'

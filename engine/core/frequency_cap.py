@@ -15,14 +15,14 @@ PERIOD_MAX = timedelta(days=90)  # `db prune` may have removed what is older
 
 @dataclass(frozen=True, slots=True)
 class FrequencyCap:
-    """At most `messages` to one person in any `period`, the message that is to be sent included."""
+    """A cap: at most `messages` to one person in any `period`, the message that is to be sent included."""
 
     messages: int
     period: timedelta
 
     @classmethod
     def parse(cls, text: str) -> FrequencyCap:
-        """Read `2/7d` or `1/12h`; ValueError for anything else."""
+        """Read `2/7d` or `1/12h`. Raises ValueError for anything else."""
         found = _TEXT.fullmatch(text.strip())
         if found is None or int(found[2]) * _UNITS[found[3]] > PERIOD_MAX:
             raise ValueError(text)
@@ -30,7 +30,7 @@ class FrequencyCap:
 
     @property
     def reason(self) -> str:
-        """Why a recipient over the cap is skipped."""
+        """Return the reason why a recipient over the cap is skipped."""
         hours = int(self.period / _UNITS["h"])
         period = f"{hours // 24} d" if hours % 24 == 0 else f"{hours} h"
         return f"{WORDS[RecipientReason.FREQUENCY_CAP]}: {self.messages} in {period}"

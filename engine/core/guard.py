@@ -1,7 +1,8 @@
-"""Guards: whether a message may be sent now, later or never (expiry, opt-out, hours and days, pair rate).
+"""The guards: they decide whether a message may be sent now, later or never.
 
-Each guard returns `Pass`, `Defer(wait_s, reason)` or `Refuse(reason)`. Waits are durations, not times: the
-guard's clock differs from the database's, and a duration means the same on both.
+They check expiry, opt-out, hours and days, and the pair rate. Each guard returns `Pass`, `Defer(wait_s,
+reason)` or `Refuse(reason)`. Waits are durations, not times: the guard's clock differs from the database's,
+and a duration means the same on both.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ PAIR_BURST = 45  # open point: this many at once, paid back by a longer wait aft
 PAIRS_MAX = 250_000
 # Admissions between two purges. A purge checks twice as many pairs, so the map shrinks while it is in use.
 _PURGE_PERIOD = 256
-_OWING_MAX = 32  # pairs still in debt after which a purge gives up
+_OWING_MAX = 32  # a purge gives up after this many pairs that are still in debt
 
 OPTED_OUT = WORDS[RecipientReason.OPTED_OUT]
 NO_COMMON_HOUR = f"{WORDS[RecipientReason.RECIPIENT_HOURS]}: its time zones share no hour within a month"
@@ -30,12 +31,12 @@ NO_COMMON_HOUR = f"{WORDS[RecipientReason.RECIPIENT_HOURS]}: its time zones shar
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """The message may be sent now."""
+    """The verdict that the message may be sent now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Defer:
-    """The message may be sent `wait_s` seconds from now at the earliest."""
+    """The verdict that the message may be sent `wait_s` seconds from now at the earliest."""
 
     wait_s: float
     reason: str
@@ -43,7 +44,7 @@ class Defer:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """The message may never be sent. The recipient is skipped with this reason."""
+    """The verdict that the message may never be sent. The recipient is skipped with this reason."""
 
     reason: str
 
@@ -53,7 +54,7 @@ PASS = Pass()
 
 
 def check_recipient(*, opted_out: bool, expires_ns: int | None, now_ns: int) -> Verdict:
-    """Opt-out and expiry. Both times are of one clock. A campaign that expires at `now_ns` has expired."""
+    """Check opt-out and expiry. Both times are of one clock. One that expires at `now_ns` has expired."""
     if opted_out:
         return Refuse(OPTED_OUT)
     if expires_ns is not None and now_ns >= expires_ns:
@@ -94,7 +95,7 @@ class PairGuard:
         return len(self._paid_ns)
 
     def admit(self, recipient: int, now_ns: int) -> Pass | Defer:
-        """Whether the recipient may get a message at `now_ns` (monotonic). Pass counts as a message."""
+        """Return whether the recipient may get a message at `now_ns` (monotonic). Pass counts as one."""
         paid_ns = self._paid_ns.pop(recipient, now_ns)  # added again at the end: a purge checks the front
         if paid_ns < now_ns:
             paid_ns = now_ns

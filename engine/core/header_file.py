@@ -1,7 +1,7 @@
-"""Which local files the header of a template may show.
+"""The local files that the header of a template may show.
 
-The interface names only the sizes. The types are those that services of this family publish, and an open
-point. The content tells a picture or a video, the end of the name a document.
+The interface names only the sizes. The types are those that services of this family publish (open point). A
+picture or a video is recognised by its content, a document by the end of its name.
 """
 
 from drumbeat.engine.core.media_limits import BYTES_MAX
@@ -24,8 +24,9 @@ _DOCUMENTS = {
 
 
 def mime_type(kind: str, name: str, head: bytes) -> str | None:
-    """The MIME type of a file that a header of this kind can show; None if it cannot. `head`: its first
-    HEAD_BYTES.
+    """Return the MIME type of a file that a header of this kind can show; None if the header cannot show it.
+
+    `head` is the first HEAD_BYTES of the file.
     """
     if kind == "document":
         return _DOCUMENTS.get(name.rpartition(".")[2].lower())

@@ -1,4 +1,4 @@
-"""Counts of values by buckets: how many lie at or below each bound."""
+"""The counts of values by buckets: how many lie at or below each bound."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from itertools import accumulate
 
 
 class Histogram:
-    """`bounds` ascend. Values above the last one are counted too. `total` is the sum of all values."""
+    """A histogram. `bounds` ascend; values above the last one count too. `total` is the sum of all values."""
 
     __slots__ = ("_bounds", "_counts", "total")
 
@@ -16,7 +16,7 @@ class Histogram:
         self.total = 0.0
 
     def observe(self, values: list[int] | list[float]) -> None:
-        """Count the values; the list is sorted. A batch costs less than its values one by one."""
+        """Count the values. Sorts the list that it gets. A batch costs less than its values one by one."""
         values.sort()
         below = 0
         for index, bound in enumerate(self._bounds):
@@ -27,5 +27,5 @@ class Histogram:
         self.total += sum(values)
 
     def cumulative(self) -> list[int]:
-        """How many values lie at or below each bound; the last count is of all."""
+        """Return how many values lie at or below each bound; the last count is of all."""
         return list(accumulate(self._counts))

@@ -1,4 +1,4 @@
-"""Reads whole numbers of the service, which may be JSON numbers or texts (open point: tolerate both)."""
+"""The reader of whole numbers, which the service may write as numbers or texts (open point)."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ INT4_MAX = 2**31 - 1
 
 
 def integer(value: Any) -> int | None:
-    """The whole number of 190, 190.0 or `"190"`. None for anything else and for numbers beyond 32 bits."""
+    """Return the whole number of 190, 190.0 or `"190"`. None for anything else, and beyond 32 bits."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Constants of the service's interface: the version in each path, the product in its identifiers."""
+"""The constants of the service's interface: the version in each path, the product in its identifiers."""
 
 API_VERSION = "v22.0"
 PRODUCT = "chat"

@@ -1,4 +1,4 @@
-"""Makes JSON readable that a strict reader refuses for one part of it.
+"""The repair of JSON that a strict reader refuses because of one part of it.
 
 Law: every part that a strict reader takes stays as it is. Only what it refuses is replaced: half of a
 surrogate pair, a number beyond the range of a double, a value that is nested too deeply, a bare control
@@ -33,7 +33,7 @@ def repair(body: bytes) -> bytes:
         if token["close"]:
             depth -= 1
         if depth <= DEPTH_MAX:
-            # The value that is one too deep becomes null, and what is in it is left out.
+            # The first value that is nested too deeply becomes null, and its content is left out.
             too_deep = (token["open"] or token["close"]) and depth == DEPTH_MAX
             kept.append(("null" if token["open"] else "") if too_deep else _readable(token))
         if token["open"]:

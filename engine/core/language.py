@@ -1,10 +1,10 @@
-"""Finds the language of a template that a person meant, such as `pt-br` for `pt_BR`."""
+"""The search for the language of a template that a person meant, such as `pt-br` for `pt_BR`."""
 
 from collections.abc import Sequence
 
 
 def find_language(written: str, languages: Sequence[str]) -> str | None:
-    """The one of `languages` that `written` names; None if it names none of them, or several.
+    """Return the one of `languages` that `written` names; None if it names none of them, or several.
 
     Case does not count, and `-` counts as `_`. Without an exact match, a language alone finds its only
     regional form (`pt`: `pt_BR`), and a regional form finds the language alone (`en-GB`: `en`), but never

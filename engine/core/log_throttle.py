@@ -1,4 +1,4 @@
-"""Which occurrences of a repeated event are logged: the first, then one a minute, and the end."""
+"""The occurrences of a repeated event that are logged: the first, then one a minute, and the end."""
 
 from drumbeat.engine.core.units import SECOND_NS
 
@@ -6,7 +6,7 @@ LOG_PERIOD_NS = 60 * SECOND_NS
 
 
 class LogThrottle:
-    """Counts one kind of event. An event that comes and goes is logged no more often than one that stays."""
+    """A counter of one kind of event. One that comes and goes is logged no more often than one that stays."""
 
     def __init__(self) -> None:
         self._logged_ns: int | None = None
@@ -15,8 +15,9 @@ class LogThrottle:
         self.is_reported = False  # the event is logged, and its end is not
 
     def count(self, now_ns: int) -> int | None:
-        """Count one occurrence. None: do not log it. Otherwise the occurrences since the last line, this one
-        included.
+        """Count one occurrence. Return None if it is not to be logged.
+
+        Otherwise return the occurrences since the last line, this one included.
         """
         self._unlogged += 1
         self._last_ns = now_ns
@@ -28,10 +29,10 @@ class LogThrottle:
         return times
 
     def resolve(self) -> bool:
-        """The event has ended. True if the end must be logged: once after each logged occurrence."""
+        """Note that the event ended. True if the end must be logged: once after each logged occurrence."""
         was_reported, self.is_reported = self.is_reported, False
         return was_reported
 
     def resolve_if_quiet(self, now_ns: int, quiet_ns: int) -> bool:
-        """`resolve` for an event whose end nobody sees: it has ended if it did not occur for `quiet_ns`."""
+        """Call `resolve` for an event whose end nobody sees. It ended if it did not occur for `quiet_ns`."""
         return now_ns - self._last_ns >= quiet_ns and self.resolve()

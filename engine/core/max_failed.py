@@ -4,7 +4,10 @@ from math import isfinite
 
 
 def exceeds_max_failed(failed: int, recipients: int, max_failed: str | None) -> bool:
-    """Whether more recipients failed than `N`, or `N%` of all. None allows any number of failures."""
+    """Return whether more recipients failed than `N`, or `N%` of all. None allows any number of failures.
+
+    Raises ValueError if the limit is not finite.
+    """
     if max_failed is None:
         return False
     share = max_failed.endswith("%")

@@ -1,4 +1,4 @@
-"""How large a file may be, by its kind, and how long an upload can be sent (the interface, "Limits")."""
+"""The limits of files: the size of each kind, and the life of an upload (the interface, "Limits")."""
 
 from drumbeat.engine.errors import UsageError
 
@@ -16,7 +16,7 @@ STICKER_TYPE = "image/webp"
 
 
 def kind_of(mime_type: str) -> str:
-    """What a file of this type can be sent as: image, video, audio, sticker, else document."""
+    """Return the kind as which a file of this type is sent: image, video, audio, sticker, else document."""
     plain = mime_type.partition(";")[0].strip().lower()
     family = plain.partition("/")[0]
     if plain == STICKER_TYPE:
@@ -25,7 +25,7 @@ def kind_of(mime_type: str) -> str:
 
 
 def check_file(name: str, mime_type: str, size_bytes: int) -> None:
-    """UsageError if the service would refuse a file of this type and size."""
+    """Raise UsageError if the service would refuse a file of this type and size."""
     if "/" not in mime_type:
         raise UsageError(f"{mime_type!r} is not a MIME type such as image/jpeg")
     kind = kind_of(mime_type)

@@ -1,4 +1,5 @@
-"""Compiles a template once for a campaign. Each message is then a join of prepared pieces.
+"""The compiler of templates. A template is compiled once for a campaign; a message then joins prepared
+pieces.
 
 The placeholders have the order of `--param`: the media of a header that differ by recipient, header text,
 body, buttons. Within a text, a POSITIONAL template orders them by number, a NAMED one by first appearance.
@@ -21,10 +22,11 @@ VARIABLE_CHARACTERS_MAX = 1024  # the limit for the whole body of a template
 _SUSPECT = re.compile(r"[\n\r\v\f\x85\u2028\u2029]|\t|\x00| {5}")
 _REASON_OF_SUSPECT = {"\t": "tab", "\x00": "control", "     ": "spaces"}
 MEDIA_FORMATS = frozenset({"IMAGE", "VIDEO", "DOCUMENT"})
-# Components that need parameters of which the interface says nothing. Without them, every message would fail.
+# Components that need parameters of which the interface says nothing. Without these, every message would
+# fail.
 _COMPONENTS_UNSUPPORTED = frozenset({"CAROUSEL", "LIMITED_TIME_OFFER"})
 
-# Stands for a value while the body is serialised. It holds NULs, which no name of a template does.
+# Stands for a value while the body is serialised. It holds NULs, which no name of a template holds.
 _SENTINEL = "\x00value\x00"
 _SENTINEL_ESCAPED = json.dumps(_SENTINEL)
 
@@ -35,8 +37,10 @@ class UnusableTemplate(ConfigurationError):
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """The media of a header: an uploaded `media_id`, an HTTPS `link`, or `is_variable`: the first variable of
-    each recipient, which is a link or the reference of a file. `filename`: what a document is shown as.
+    """The media of a header: an uploaded `media_id`, an HTTPS `link`, or `is_variable`.
+
+    `is_variable`: the first variable of each recipient is a link or the reference of a file. `filename` is
+    the name under which a document is shown.
     """
 
     media_id: str | None = None
@@ -47,7 +51,7 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class CompiledTemplate:
-    """A template ready for its variables. Made by `compile_template`. `filename`: of variable media."""
+    """A template ready for its variables, made by `compile_template`. `filename`: of variable media."""
 
     name: str
     language: str
@@ -57,11 +61,12 @@ class CompiledTemplate:
 
     @property
     def has_variable_media(self) -> bool:
-        """Whether `payload_with_media` makes its payloads."""
+        """Return whether `payload_with_media` makes the payloads."""
         return bool(self.placeholders) and self.placeholders[0].component == MEDIA
 
     def payload(self, to: int | str, variables: Sequence[str], tag: str | None) -> bytes:
-        """The JSON body of one message. `to`: digits only. `tag`: None for services without opaque data.
+        """Return the JSON body of one message. `to` is digits only. `tag` is None for services without opaque
+        data.
 
         Raises ValueError if variables and placeholders differ in number: the service would answer 132012.
         """
@@ -76,9 +81,10 @@ class CompiledTemplate:
     def payload_with_media(
         self, sources: Mapping[str, str], to: int | str, variables: Sequence[str], tag: str | None
     ) -> bytes:
-        """As `payload`, for a template whose first variable is the media of the header.
+        """Return the JSON body of one message of a template whose first variable is the media of the header.
 
-        `sources`: the reference of a file → what `media_source` made of its id; any other value is a link.
+        `sources` maps the reference of a file to what `media_source` made of its id. Any other value is a
+        link. The other arguments are the same as for `payload`.
         """
         media, *rest = variables
         pieces = list(self.skeleton)
@@ -90,7 +96,7 @@ class CompiledTemplate:
 
 
 def media_source(media: Media) -> str:
-    """The JSON of a picture, video or document in a header: its id or link, and the name it is shown with."""
+    """Return the JSON of a picture, video or document in a header: its id or link, and its shown name."""
     return json.dumps(_source(media), separators=(",", ":"))
 
 
@@ -126,7 +132,10 @@ def compile_template(
 
 
 def check_variable(value: str) -> str | None:
-    """Why the service would refuse a variable: empty, newline, tab, control, spaces, too_long. Or None."""
+    """Return why the service would refuse a variable, or None if it would not.
+
+    The reasons are empty, newline, tab, control, spaces and too_long.
+    """
     if not value or value.isspace():
         return "empty"
     if len(value) > VARIABLE_CHARACTERS_MAX:
@@ -136,7 +145,7 @@ def check_variable(value: str) -> str | None:
 
 
 def _skeleton(product: str, template: dict[str, Any]) -> tuple[str, ...]:
-    """Constants and values in turn: constant, to, constant, variable, ..., constant, tail with the tag."""
+    """Return constants and values in turn: constant, to, constant, variable, ..., constant, tail (tag)."""
     body = {
         "messaging_product": product,
         "recipient_type": "individual",
@@ -152,7 +161,7 @@ def _skeleton(product: str, template: dict[str, Any]) -> tuple[str, ...]:
 
 
 class _Reader:
-    """Collects the components to send, in a fixed order, whatever the order of the definition."""
+    """A reader that collects the components to send in a fixed order, whatever their order is."""
 
     def __init__(self, where: str, named: bool, header_media: Media | None, buttons: Collection[int]) -> None:
         self._where = where

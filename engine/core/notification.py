@@ -1,7 +1,7 @@
-"""What people are told: which changes, over which channels, and what they can do about it.
+"""The notifications: the changes that people are told of, the channels, and the advice that goes with them.
 
-Law: a change that a person ordered is not told, since that person knows. One cause is told once: what follows
-from a cause that is told already is silent.
+Law: people are not told of a change that a person ordered, since that person knows. They are told of each
+cause once: what follows from a known cause is silent.
 """
 
 from collections.abc import Mapping
@@ -11,19 +11,19 @@ from enum import StrEnum
 
 from drumbeat.engine.core.states import CampaignState, ReasonCode
 
-QUIET_S = 3600.0  # the same cause of the same campaign or number is not told again within this time
-GIVE_UP_S = 24 * 3600.0  # a message that nobody took for a day helps nobody any more
+QUIET_S = 3600.0  # the same cause of the same campaign or number is told once within this time
+GIVE_UP_S = 24 * 3600.0  # a message that nobody accepted for a day no longer helps anybody
 
 
 class Channel(StrEnum):
-    """How people are told. Stored: never renamed."""
+    """The channels to people. Stored: never renamed."""
 
     WEBHOOK = "webhook"
     MAIL = "mail"
 
 
 class NotificationEvent(StrEnum):
-    """What is told. Stored and sent to programs: never renamed."""
+    """The kinds of events that people are told of. Stored and sent to programs: never renamed."""
 
     CAMPAIGN_FINISHED = "campaign_finished"
     CAMPAIGN_PAUSED = "campaign_paused"
@@ -39,21 +39,22 @@ _EVENTS = {
     CampaignState.PAUSED: NotificationEvent.CAMPAIGN_PAUSED,
     CampaignState.EXPIRED: NotificationEvent.CAMPAIGN_EXPIRED,
 }
-# A person paused the campaign, or the rollback is told once for all campaigns.
+# Reasons without a notification: a person paused the campaign, or the rollback is told once for all
+# campaigns.
 _SILENT = frozenset({ReasonCode.PAUSED_BY_HAND, ReasonCode.DATABASE_ROLLED_BACK})
 
 
 def event_of(state: CampaignState, code: ReasonCode | None) -> NotificationEvent | None:
-    """What is told when a campaign gets this state for this reason; None: nothing."""
+    """Return the event to tell when a campaign gets this state for this reason; None for no event."""
     return None if code in _SILENT else _EVENTS.get(state)
 
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """One thing that is told. `public_id` is the same in every attempt and on every channel.
+    """A notification. `public_id` is the same in every attempt and on every channel.
 
-    `campaign`, `state`, `counts` and `on_unknown` are None unless it is about a campaign; `counts` are of the
-    moment of the attempt. `number`: the phone number ID, if it is about a number.
+    `campaign`, `state`, `counts` and `on_unknown` are None unless it is about a campaign. `counts` are read
+    at the time of the attempt. `number` is the phone number ID, if it is about a number.
     """
 
     public_id: str
@@ -70,7 +71,7 @@ class Notification:
 
     @property
     def needs_person(self) -> bool:
-        """Whether it goes on only if a person acts."""
+        """Return whether the campaign or number continues only if a person acts."""
         return self.event in _NEED_PERSON or (
             self.event is NotificationEvent.CAMPAIGN_FINISHED
             and self.reason_code == ReasonCode.IN_DOUBT
@@ -89,7 +90,7 @@ _NEED_PERSON = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to do: a sentence, and commands as words; NAME stands for the campaign or the number."""
+    """The advice to a person: a sentence, and commands as words. NAME is the campaign or the number."""
 
     sentence: str
     commands: tuple[tuple[str, ...], ...] = ()
@@ -136,7 +137,7 @@ _SETTLE = Advice(
 
 
 def advice_for(notification: Notification) -> Advice:
-    """What a person can do about it."""
+    """Return the advice for a person about this notification."""
     if notification.event is NotificationEvent.CAMPAIGN_PAUSED:
         sentence = _PAUSES.get(notification.reason_code or "", "Mend the cause, then lift the pause.")
         needs_approval = notification.reason_code == ReasonCode.APPROVAL_NEEDED
@@ -147,7 +148,7 @@ def advice_for(notification: Notification) -> Advice:
 
 
 class Verdict(StrEnum):
-    """What became of one attempt to tell. All but GONE and DELIVERED are tried again."""
+    """The result of one attempt to deliver. All but GONE and DELIVERED are tried again."""
 
     DELIVERED = "delivered"
     UNREACHABLE = "unreachable"  # no answer, or one that says "not now"
@@ -158,14 +159,16 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt to tell. `problem`: why it failed, or which part of it did although it was delivered."""
+    """An attempt to deliver. `problem`: why it failed, or which part of it failed despite a delivery."""
 
     verdict: Verdict
     problem: str = ""
 
 
 def verdict_of_status(status: int) -> Verdict:
-    """What the HTTP status of a webhook's answer means. Redirects are not followed, so they are refusals."""
+    """Return the verdict on the HTTP status of a webhook's answer. Redirects are refusals:
+    none is followed.
+    """
     if 200 <= status < 300:
         return Verdict.DELIVERED
     if status in (401, 403):

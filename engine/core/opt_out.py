@@ -1,4 +1,4 @@
-"""Whether an incoming message is one of the words by which people opt out, or take that back.
+"""The reader of the words by which people opt out in an incoming message, or take that back.
 
 Law: only a whole message counts. "Stop" opts out, "Please don't stop" does not. Case, accents, punctuation
 and spaces make no difference.
@@ -14,19 +14,22 @@ from drumbeat.engine.core.recipient_reasons import WORDS, RecipientReason
 
 # Accents of Latin, Greek and Cyrillic letters; points of Hebrew and Arabic, which are mostly not written.
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f]")
-# A longer text is no single word or short phrase.
+# A longer text is not a single word or short phrase.
 CHARACTERS_MAX = 100
 
 
 class WordMessage(NamedTuple):
-    """What the person did. `source`: the person wrote it, or pressed a button. `word`: as it arrived."""
+    """A message that consists of such a word. `source` says that the person wrote it, or pressed a button.
+
+    `word` is the text as it arrived.
+    """
 
     source: str
     word: str
 
     @property
     def opt_out_reason(self) -> str:
-        """Of the entry in the suppression list."""
+        """Return the reason for the entry in the suppression list."""
         did = "wrote" if self.source == WORD else "pressed"
         return f'{WORDS[RecipientReason.OPTED_OUT]} ({did} "{self.word}")'
 
@@ -35,7 +38,7 @@ WORD, BUTTON = "word", "button"
 
 
 def normalised(text: str) -> str:
-    """The text without accents, punctuation and case, its words divided by one space."""
+    """Return the text without accents, punctuation and case, its words divided by one space."""
     plain = unicodedata.normalize("NFKD", text.casefold())
     kept = "".join(_kept(character) for character in plain if not _ACCENTS.match(character))
     return " ".join(kept.casefold().split())
@@ -48,7 +51,7 @@ def _kept(character: str) -> str:
 
 
 def read_word(message: Mapping[str, Any], words: Collection[str]) -> WordMessage | None:
-    """The word that a message of the service consists of, if it is one of `words`, which are normalised."""
+    """Return the word that a message consists of, if it is one of `words`, which are normalised."""
     for source, text in _texts(message):
         if isinstance(text, str) and len(text) <= CHARACTERS_MAX and normalised(text) in words:
             return WordMessage(source, text.strip())
@@ -56,7 +59,7 @@ def read_word(message: Mapping[str, Any], words: Collection[str]) -> WordMessage
 
 
 def _texts(message: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """What the person wrote, or the payload and the title of the button that the person pressed."""
+    """Return the text that the person wrote, or payload and title of the button that the person pressed."""
     button, interactive = _part(message, "button"), _part(message, "interactive")
     reply = _part(interactive, "button_reply") or _part(interactive, "list_reply")
     return [

@@ -1,9 +1,9 @@
-"""Which campaign a number takes recipients of next: strict priority, and fair shares within a priority.
+"""The order of campaigns at a number: strict priority, and fair shares within a priority.
 
 Law: a campaign gets nothing while one of a higher priority has recipients for the number. Among campaigns of
-one priority, each gets recipients in proportion to its weight, as long as all of them have some. Nobody saves
-up for later: a campaign that had none for a while continues beside the others and catches up on nothing. No
-rate is kept free: what a campaign cannot use, the others get.
+one priority, each gets recipients in proportion to its weight, as long as all of them have some. A campaign
+that had none for a while continues beside the others and catches up on nothing. No rate is reserved: what a
+campaign cannot use, the others get.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,9 @@ from typing import Protocol
 
 
 class Priority(IntEnum):
-    """The higher value goes first. Names are stored, in lower case. URGENT is for messages to one person."""
+    """The priorities. The higher value goes first. Names are stored, in lower case. URGENT is for messages to
+    one person.
+    """
 
     LOW = 1
     NORMAL = 2
@@ -28,7 +30,7 @@ CHOICES = tuple(priority.word for priority in Priority if priority is not Priori
 
 
 class Claimant(Protocol):
-    """A campaign that may have recipients for a number. `share_percent`: see `weights`."""
+    """A campaign that may have recipients for a number. `share_percent` is described at `weights`."""
 
     @property
     def campaign_id(self) -> int: ...
@@ -39,7 +41,7 @@ class Claimant(Protocol):
 
 
 def weights(claimants: Sequence[Claimant]) -> dict[int, float]:
-    """The weight of each of these campaigns of one priority, by campaign.
+    """Return the weight of each of these campaigns of one priority, by campaign.
 
     A share is a weight in percent. The campaigns without one divide the rest evenly, and get at least 1 each:
     shares that add up to more than 100 leave no campaign without recipients.
@@ -50,29 +52,29 @@ def weights(claimants: Sequence[Claimant]) -> dict[int, float]:
     return {claimant.campaign_id: float(claimant.share_percent or rest) for claimant in claimants}
 
 
-# Campaigns remembered for one number although they have nothing for it at this moment. A campaign that is
-# forgotten and returns may get one range too early.
+# The limit of campaigns that are remembered for one number although they have nothing for it now. A campaign
+# that is forgotten and returns may get one range too early.
 REMEMBERED_MAX = 64
 
 
 class FairOrder:
-    """The order of one number: start-time fair queueing.
+    """The order of one number, by start-time fair queueing.
 
-    Each campaign has a virtual time, the recipients that it got divided by its weight, and the one with the
+    Each campaign has a virtual time: the recipients that it got, divided by its weight. The campaign with the
     least goes first. Two campaigns that always have recipients differ by at most one range of each.
     """
 
     def __init__(self) -> None:
-        # By priority and campaign: one that gets another priority begins anew there.
+        # By priority and campaign: a campaign that gets another priority begins anew there.
         self._virtual: dict[tuple[Priority, int], float] = {}
         self._clocks: dict[Priority, float] = {}  # the virtual time of the campaign that was served last
 
     def in_order(self, claimants: Iterable[Claimant]) -> list[int]:
-        """These campaigns, the next one first."""
+        """Return these campaigns, the next one first."""
         return [claimant.campaign_id for claimant in sorted(claimants, key=self._key)]
 
     def serve(self, campaign_id: int, recipients: int, claimants: Sequence[Claimant]) -> None:
-        """A campaign got so many recipients. `claimants`: it, and all others that may have some now."""
+        """Count the recipients that a campaign got. `claimants`: it, and all others that may get some."""
         [served] = [claimant for claimant in claimants if claimant.campaign_id == campaign_id]
         peers = [claimant for claimant in claimants if claimant.priority is served.priority]
         began = self._clocks[served.priority] = self._virtual_time(served)
@@ -85,6 +87,6 @@ class FairOrder:
         return -claimant.priority, self._virtual_time(claimant), claimant.campaign_id
 
     def _virtual_time(self, claimant: Claimant) -> float:
-        """Never behind the clock: nobody saves up."""
+        """Return the virtual time, never behind the clock: a campaign that was idle does not catch up."""
         own = self._virtual.get((claimant.priority, claimant.campaign_id), 0.0)
         return max(own, self._clocks.get(claimant.priority, 0.0))

@@ -1,4 +1,4 @@
-"""Outcomes: the result of one attempt.
+"""The outcomes: the results of one attempt.
 
 Law: if the service may have accepted a message, the outcome is `Accepted` or `Unknown`. Every other outcome
 means that the service certainly did not accept it. An outcome is not a status (what the service reports
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Scope(StrEnum):
-    """What a refusal applies to. The flow stops only that; everything else continues."""
+    """The scope of a refusal. The flow stops only that; everything else continues."""
 
     RECIPIENT = "recipient"
     PAIR = "pair"
@@ -21,7 +21,7 @@ class Scope(StrEnum):
 
 
 class Accepted(NamedTuple):
-    """The service accepted the message and gave it an id. `held`: the service holds it for a quality check.
+    """An acceptance: the service gave the message an id. `held`: the service holds it for a quality check.
 
     A tuple, because nearly every message creates one and a frozen dataclass takes twice the time.
     """
@@ -32,9 +32,9 @@ class Accepted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """Refused because the number, pair or account sends too fast. Only throttles of a pair are counted.
+    """A refusal because the number, pair or account sends too fast. Only throttles of a pair are counted.
 
-    `wait_s`: the wait that the service asked for, if it did.
+    `wait_s` is the wait that the service asked for, if it did.
     """
 
     scope: Scope
@@ -45,9 +45,10 @@ class Throttled:
 
 @dataclass(frozen=True, slots=True)
 class Transient:
-    """The service reports a failure of its own. Another attempt may work; the number of attempts is limited.
+    """A failure of its own that the service reports. Another attempt may work; the number of attempts is
+    limited.
 
-    `wait_s`: as in Throttled.
+    `wait_s` is the wait that the service asked for, if it did.
     """
 
     code: int | None
@@ -57,12 +58,12 @@ class Transient:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Refused. The same request would be refused again.
+    """A refusal. The same request would be refused again.
 
-    `name`: the code as text, or `http_<status>` if the reply has no code. Scope RECIPIENT fails it.
-    TEMPLATE, NUMBER and ACCOUNT stop the campaign, the number or the account, and only defer the recipient.
-    `systematic`: several in a row mean that the campaign is at fault, not its recipients. `suppress`: the
-    recipient has opted out. `suspend`: the number stops for `wait_s`, then resumes by itself.
+    `name` is the code as text, or `http_<status>` if the reply has no code. Scope RECIPIENT fails the
+    recipient. TEMPLATE, NUMBER and ACCOUNT stop the campaign, the number or the account, and only defer the
+    recipient. `systematic`: several in a row mean that the campaign is at fault, not its recipients.
+    `suppress`: the recipient has opted out. `suspend`: the number stops for `wait_s`, then resumes by itself.
     """
 
     scope: Scope
@@ -77,15 +78,19 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Bytes were written and no complete reply came back. The service may have accepted the message."""
+    """An attempt in doubt: bytes were written and no complete reply came back. The service may have accepted
+    the message.
+    """
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class NotSent:
-    """No byte was written. `unreachable`: the service could not be reached, so a wait may help. `exhausted`:
-    this machine had no file descriptor left for a connection, which says nothing about the service.
+    """An attempt without a byte written. `unreachable`: the service could not be reached, so a wait may help.
+
+    `exhausted`: this machine had no file descriptor left for a connection, which says nothing about the
+    service.
     """
 
     reason: str

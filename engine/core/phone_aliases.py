@@ -1,4 +1,4 @@
-"""Phone aliases: two valid numbers that reach the same phone. The service may report either.
+"""The phone aliases: two valid numbers that reach the same phone. The service may report either.
 
 Brazil: mobile numbers got an additional 9 after the area code. Mexico: 521 for mobiles called from abroad.
 Argentina: 549 for mobiles.
@@ -10,7 +10,7 @@ _MOBILE_BEGINNINGS = "6789"  # the first digit of a Brazilian mobile number with
 
 
 def phone_aliases(recipient: str) -> tuple[int, ...]:
-    """The forms of `recipient` (digits of E.164), itself first; empty for any other text."""
+    """Return the forms of `recipient` (digits of E.164), itself first; empty for any other text."""
     if not (recipient.isascii() and recipient.isdigit() and len(recipient) <= 15):
         return ()
     other = _other_form(recipient)
@@ -18,7 +18,7 @@ def phone_aliases(recipient: str) -> tuple[int, ...]:
 
 
 def canonical_phone(phone: int) -> int:
-    """One number for all valid aliases of a valid number: the longest of them."""
+    """Return one number for all valid aliases of a valid number: the longest of them."""
     return max(phone_aliases(str(phone))) if _SHORT_MIN <= phone < _SHORT_END else phone
 
 

@@ -1,4 +1,4 @@
-"""Reads a person's phone as the service may write it.
+"""The reader of a person's phone as the service may write it.
 
 Law: the interface writes plain digits of E.164. Services of this family also write a plus, or signs between
 the digits (open point). An id of a person or of a group is no phone, even if it consists of digits.

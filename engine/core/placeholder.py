@@ -9,8 +9,9 @@ MEDIA = "media"  # component of the placeholder for a header's picture, video or
 class Placeholder:
     """A variable of the template.
 
-    `component`: media, header, body or button. `name`: its name or number; of media their kind, and of a
-    button without a URL what fills it. `button`: the index of the button, from 0.
+    `component` is media, header, body or button. `name` is the variable's name or number. For media it is
+    their kind, and for a button without a URL it names what fills the button. `button` is the index of the
+    button, from 0.
     """
 
     component: str
@@ -19,7 +20,9 @@ class Placeholder:
 
     @property
     def word(self) -> str:
-        """Names it in `--param WORD:COLUMN`. Names of the service hold no hyphen, so no word is a name."""
+        """Return the word for `--param WORD:COLUMN`. No name of the service has a hyphen, so none is such a
+        word.
+        """
         if self.button is not None:
             return f"button-{self.button}"
         if self.component == "header" and self.name.isdecimal():
@@ -27,7 +30,7 @@ class Placeholder:
         return self.name
 
     def __str__(self) -> str:
-        """Where it stands, for people: `body {{1}}`, `button 0 {{1}}`, `button 1 payload`."""
+        """Return where a variable is, for people: `body {{1}}`, `button 0 {{1}}`, `button 1 payload`."""
         if self.component == MEDIA:
             return f"header {self.name}"
         where = self.component if self.button is None else f"{self.component} {self.button}"

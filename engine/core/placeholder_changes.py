@@ -1,4 +1,4 @@
-"""Compares what templates need to be filled: the languages of one template, or a template then and now."""
+"""The comparison of what templates need: the languages of one template, or a template then and now."""
 
 import json
 from collections import Counter
@@ -10,8 +10,9 @@ from drumbeat.engine.core.placeholder import Placeholder
 
 
 def placeholder_differences(first: Sequence[Placeholder], other: Sequence[Placeholder]) -> list[str]:
-    """What `other` lacks and what it has besides, each as `no body {{2}}` or `a button {{1}}`; the order does
-    not count.
+    """Return what `other` lacks, as `no body {{2}}`, and what it has in addition, as `a button {{1}}`.
+
+    The order does not count.
     """
     wanted, found = Counter(map(str, first)), Counter(map(str, other))
     lacking = [f"no {text}" for text in (wanted - found).elements()]
@@ -19,8 +20,9 @@ def placeholder_differences(first: Sequence[Placeholder], other: Sequence[Placeh
 
 
 def request_changes(before: CompiledTemplate, now: CompiledTemplate) -> list[str]:
-    """How the parameters of a request changed, each as `body {{3}} was added`; empty if a request made for
-    `before` still fits. The order of named parameters does not count.
+    """Return how the parameters of a request changed, each as `body {{3}} was added`.
+
+    The list is empty if a request made for `before` still fits. The order of named parameters does not count.
     """
     old, new = Counter(_slots(before)), Counter(_slots(now))
     removed, added = sorted((old - new).elements()), sorted((new - old).elements())
@@ -37,7 +39,7 @@ def request_changes(before: CompiledTemplate, now: CompiledTemplate) -> list[str
 
 
 def _slots(template: CompiledTemplate) -> Iterator[tuple[str, str]]:
-    """The places of a request that values fill, as component and what stands there."""
+    """Yield the parts of a request that values fill, as component and what stands there."""
     body = json.loads(template.payload("", ["x"] * len(template.placeholders), None))
     for component in body["template"].get("components", ()):
         where = str(component["type"])

@@ -1,6 +1,6 @@
-"""What the service charges for a message, as its statuses say: a category, and whether it is billable.
+"""The price of a message, as its statuses say: a category, and whether it is billable.
 
-Stored as one small number, because every status carries it: 2 × category + billable.
+It is stored as one small number, because every status carries it: 2 × category + billable.
 """
 
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ class Pricing(NamedTuple):
 
 
 def pricing_code(pricing: Any) -> int | None:
-    """The number for a status's `pricing`; None if it says nothing that can be read."""
+    """Return the number for a status's `pricing`; None if it says nothing that can be read."""
     if type(pricing) is not dict:
         return None
     category, billable = pricing.get("category"), pricing.get("billable")
@@ -40,7 +40,7 @@ def pricing_code(pricing: Any) -> int | None:
 
 
 def pricing_of(code: int) -> Pricing:
-    """What the number stands for."""
+    """Return the price that the number stands for."""
     position, billable = divmod(code, 2)
     category = CATEGORIES[position] if position < len(CATEGORIES) else CATEGORIES[0]
     return Pricing(category, bool(billable))

@@ -1,14 +1,15 @@
-"""Why a guard kept a message from one recipient: the words that are stored, and a code for programs.
+"""The reasons why a guard kept a message from one recipient: the words that are stored, and a code for
+programs.
 
-The words of some reasons end with what they are about, such as the hour until which the recipient waits; the
-code says which reason it is. Codes are never renamed.
+The words of some reasons end with a detail, such as the hour until which the recipient waits. The code says
+which reason it is. Codes are never renamed.
 """
 
 from enum import StrEnum
 
 
 class RecipientReason(StrEnum):
-    """Each code, in the order in which the guards are asked."""
+    """The codes, in the order in which the guards are asked."""
 
     SUPPRESSED = "suppressed"
     NO_SENDING_HOURS = "no_sending_hours"
@@ -21,7 +22,7 @@ class RecipientReason(StrEnum):
     UNFIT_VARIABLES = "unfit_variables"
 
 
-# How the stored words begin.
+# The beginnings of the stored words.
 WORDS: dict[RecipientReason, str] = {
     RecipientReason.SUPPRESSED: "suppressed",
     RecipientReason.NO_SENDING_HOURS: "no sending hours",
@@ -36,5 +37,5 @@ WORDS: dict[RecipientReason, str] = {
 
 
 def reason_code(words: str | None) -> RecipientReason | None:
-    """The code of a stored reason; None if no guard gave it."""
+    """Return the code of a stored reason; None if no guard gave it."""
     return next((code for code, begins in WORDS.items() if words and words.startswith(begins)), None)

@@ -1,4 +1,4 @@
-"""Refusals in a row that may not be the recipients' fault, and the smallest scope that explains them.
+"""The refusals in a row that may not be the recipients' fault, and the smallest scope that explains them.
 
 Law: a scope is at fault only if it was refused IN_A_ROW_MAX times with nothing accepted between. Of the
 scopes that explain a run, the one that the table of codes names is stopped, else the smallest: a campaign
@@ -15,14 +15,16 @@ IN_A_ROW_MAX = 20
 
 
 class Sender(NamedTuple):
-    """Whose refusals are counted: of a campaign through a number. None: of any."""
+    """The sender whose refusals are counted: a campaign through a number. None stands for any."""
 
     campaign_id: int | None
     phone_number_id: str | None
 
 
 class RefusalRuns:
-    """One for each process. `lengths`: refusals since the last acceptance; empty if nothing was refused."""
+    """The runs of one process. `lengths` counts refusals since the last acceptance; empty
+    without refusals.
+    """
 
     def __init__(self) -> None:
         self.lengths: dict[Sender, int] = {}
@@ -32,11 +34,12 @@ class RefusalRuns:
             self.lengths.pop(sender, None)
 
     def refused(self, campaign_id: int, phone_number_id: str, shared_by: Scope) -> Scope | None:
-        """Count a refusal; what is at fault, if it is known now: TEMPLATE (the campaign), NUMBER or ACCOUNT.
+        """Count a refusal. Return what is at fault, if it is known now: TEMPLATE (the campaign), NUMBER or
+        ACCOUNT.
 
         If a campaign succeeds through other numbers and the number with other campaigns, only the pair is at
-        fault. Then too the campaign is stopped, or the number if the table names it.
-        `shared_by`: the scope that usually causes this refusal, from the table of codes.
+        fault. Then too the campaign is stopped, or the number if the table names it. `shared_by` is the scope
+        that usually causes this refusal, from the table of codes.
         """
         pair, campaign, number, account = _senders(campaign_id, phone_number_id)
         for sender in (pair, campaign, number, account):
@@ -53,14 +56,14 @@ class RefusalRuns:
         return Scope.NUMBER if shared_by is Scope.NUMBER else Scope.TEMPLATE
 
     def forget_campaign(self, campaign_id: int) -> None:
-        """A person resumed it: its runs begin anew, and those that its refusals were part of."""
+        """Begin the campaign's runs anew, and those that its refusals were part of: a person resumed it."""
         numbers = {sender.phone_number_id for sender in self.lengths if sender.campaign_id == campaign_id}
         self._drop(lambda sender: sender.campaign_id == campaign_id)
         if numbers:
             self._drop(lambda sender: sender.campaign_id is None and sender.phone_number_id in numbers)
 
     def forget_number(self, phone_number_id: str) -> None:
-        """A person resumed it."""
+        """Begin the number's runs anew: a person resumed it."""
         self._drop(lambda sender: sender.phone_number_id == phone_number_id)
         self.lengths.pop(Sender(None, None), None)
 
@@ -77,7 +80,7 @@ class RefusalRuns:
 
 
 def _senders(campaign_id: int, phone_number_id: str) -> tuple[Sender, Sender, Sender, Sender]:
-    """The pair, the campaign, the number, and all together."""
+    """Return the pair, the campaign, the number, and all together."""
     return (
         Sender(campaign_id, phone_number_id),
         Sender(campaign_id, None),

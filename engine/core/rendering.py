@@ -1,6 +1,6 @@
-"""What the reader of a message sees: the parts of a template, with values in place of its placeholders.
+"""The message as its reader sees it: the parts of a template, with values in place of its placeholders.
 
-Takes the components as the service lists them, and the placeholders and values in the order of
+It takes the components as the service lists them, and the placeholders and values in the order of
 `CompiledTemplate.placeholders`.
 """
 
@@ -16,7 +16,7 @@ from drumbeat.engine.core.template_buttons import PLACEHOLDER
 
 @dataclass(frozen=True, slots=True)
 class RenderedMedia:
-    """The media of a header. `kind`: image, video or document. `source`: a media id, a link or a file."""
+    """The media of a header. `kind` is image, video or document. `source` is a media id, a link or a file."""
 
     kind: str
     source: str
@@ -25,8 +25,9 @@ class RenderedMedia:
 
 @dataclass(frozen=True, slots=True)
 class RenderedButton:
-    """A button. `kind`: URL and so on, as the service says. `target`: the link or phone it opens. `value`:
-    what a button without a link is filled with, such as the code that it copies.
+    """A button. `kind` is URL and so on, in the service's words. `target` is the link or phone that it opens.
+
+    `value` is what a button without a link is filled with, such as the code that it copies.
     """
 
     kind: str
@@ -94,7 +95,7 @@ class _Filler:
 
 
 def text_lines(message: RenderedMessage) -> Iterator[str]:
-    """The message in plain text, line by line; each button in brackets."""
+    """Yield the message in plain text, line by line; each button stands in brackets."""
     if message.media is not None:
         name = f", {message.media.filename}" if message.media.filename else ""
         yield f"[{message.media.kind}: {message.media.source}{name}]"

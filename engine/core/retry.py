@@ -1,4 +1,4 @@
-"""Decides about a recipient after a setback: in doubt, failed, or another attempt after a wait.
+"""The decision about a recipient after a setback: in doubt, failed, or another attempt after a wait.
 
 Law: a throttle of the number or the account costs the recipient no attempt, nor does a request that was not
 written. A recipient fails at the fifth transient failure; failures during a downtime do not count. A pair
@@ -20,7 +20,7 @@ PAIR_WAITS_MAX = 5
 
 
 class Wait(StrEnum):
-    """Why a recipient waits, which decides how long. NONE: until its number, account or campaign resumes."""
+    """The reason of a wait; it decides how long. NONE: until its number, account or campaign resumes."""
 
     NONE = "none"
     NUMBER = "number"
@@ -32,7 +32,7 @@ class Wait(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How many setbacks of each kind a recipient had before the present outcome."""
+    """The setbacks of each kind that a recipient had before the present outcome."""
 
     pair_throttles: int = 0
     transient_failures: int = 0
@@ -41,14 +41,17 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class InDoubt:
-    """May have been accepted. Only the campaign's policy or a person can order another attempt."""
+    """The decision that the message may have been accepted.
+
+    Only the campaign's policy or a person can order another attempt.
+    """
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Not accepted, and no further attempt. `name`: the code as text, or `http_<status>`."""
+    """The decision that nothing was accepted, and no attempt follows. `name`: a code, or `http_<status>`."""
 
     name: str
     detail: str
@@ -57,9 +60,10 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Certainly not accepted; another attempt follows. `wait_no` counts the waits of this kind, from 1.
+    """The decision that nothing was accepted, and that another attempt follows.
 
-    `hint_s`: the wait that the service asked for, a lower bound. `spent` is stored for the next decision.
+    `wait_no` counts the waits of this kind, from 1. `hint_s` is the wait that the service asked for, a lower
+    bound. `spent` is stored for the next decision.
     """
 
     wait: Wait
@@ -73,7 +77,7 @@ Decision = Fail | InDoubt | Retry
 
 
 def decide(outcome: Setback, spent: Budget, *, downtime: bool = False) -> Decision:
-    """The decision after one outcome. `spent`: the setbacks of earlier attempts.
+    """Decide after one outcome. `spent` has the setbacks of earlier attempts.
 
     `downtime`: the service fails for every recipient now, so a failure does not count against this one.
     """
@@ -116,7 +120,9 @@ def _after_transient(outcome: Transient, spent: Budget) -> Decision:
 
 
 def _after_rejection(outcome: Rejected, spent: Budget) -> Decision:
-    """Only a rejection of the recipient fails it. Any other stops more than that, and the recipient waits."""
+    """Decide after a rejection. One of the recipient fails it. Any other stops more than that, and the
+    recipient waits.
+    """
     if outcome.scope is Scope.RECIPIENT:
         return Fail(outcome.name, outcome.detail, outcome.suppress)
     return Retry(Wait.NONE, 1, outcome.name, None, spent)

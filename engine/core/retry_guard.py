@@ -1,7 +1,8 @@
-"""Whether a retry campaign may send to a recipient whom an earlier campaign did not reach.
+"""The guard of retry campaigns: it decides whether one may send to a recipient whom an earlier campaign did
+not reach.
 
-Law: evidence that arrives late counts. The earlier recipient is looked at just before each claim, and only
-one that is still failed is sent to.
+Law: evidence that arrives late counts. The earlier recipient is looked at just before each claim, and only a
+recipient who is still failed is sent to.
 """
 
 from dataclasses import dataclass
@@ -9,14 +10,14 @@ from dataclasses import dataclass
 from drumbeat.engine.core.guard import PASS, Defer, Refuse, Verdict
 from drumbeat.engine.core.states import RecipientState
 
-# open point "Errors": a retry of 131049 waits 24 h. The service refuses it again within that time.
+# open point "Errors": a retry of 131049 waits 24 h. Within that time the service refuses the message again.
 HELD_BACK = 131049
 HELD_BACK_S = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierRecipient:
-    """What became of the person in an earlier campaign. `failed_for_s`: how long ago the last failure was."""
+    """The recipient's state in an earlier campaign. `failed_for_s` is the time since the last failure."""
 
     campaign: str
     state: str
@@ -25,7 +26,7 @@ class EarlierRecipient:
 
 
 def check_retry(earlier: EarlierRecipient) -> Verdict:
-    """Pass only someone who is still failed, and after 131049 only when a day is over."""
+    """Pass only a recipient who is still failed. After 131049, defer until a day is over."""
     if earlier.state != RecipientState.FAILED:
         return Refuse(f'no retry: {earlier.state} in "{earlier.campaign}"')
     if earlier.code == HELD_BACK and earlier.failed_for_s is not None and earlier.failed_for_s < HELD_BACK_S:

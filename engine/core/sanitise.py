@@ -1,4 +1,4 @@
-"""Removes control characters from texts of the service. A terminal or a log viewer would obey them.
+"""The removal of control characters from texts of the service. A terminal or a log viewer would obey them.
 
 Law: every text of the service is sanitised before it is stored or shown. Letters of every script are kept.
 """
@@ -11,5 +11,5 @@ _REPLACEMENTS = {ord(control): " " if control.isspace() else None for control in
 
 
 def sanitise(text: str) -> str:
-    """The text on one line, without control characters."""
+    """Return the text on one line, without control characters."""
     return text.translate(_REPLACEMENTS)

@@ -1,7 +1,8 @@
-"""When a campaign may send, by local time: daily windows and days of the week, in one time zone or several.
+"""The hours in which a campaign may send, by local time: daily windows and weekdays, in one time zone or
+several.
 
 Law: sending is allowed at a moment only if every window and the day allow it in every zone. So a recipient
-whose zone is one of several gets nothing at an hour that one of them forbids.
+who has several possible zones gets nothing at an hour that one of them forbids.
 """
 
 from __future__ import annotations
@@ -18,17 +19,18 @@ from drumbeat.engine.core.daily_window import DailyWindow, day_starts_at, window
 from drumbeat.engine.core.recipient_reasons import WORDS, RecipientReason
 
 _QUIET = WORDS[RecipientReason.RECIPIENT_HOURS]
-EVERY_DAY = frozenset(range(7))  # as `datetime.weekday`: Monday is 0
-# Zones far apart may share no hour. What does not open within a month counts as never open: a clock change
-# may give them one, but nobody waits half a year for a message.
+EVERY_DAY = frozenset(range(7))  # numbers as in `datetime.weekday`: Monday is 0
+# Zones far apart may share no hour. Hours that do not open within a month count as never open. A clock change
+# may open them later, but nobody waits half a year for a message.
 HORIZON = timedelta(days=31)
 
-_Rule = Callable[[datetime], datetime]  # the first moment, not before the given one, that the rule allows
+# returns the first moment, not before the given one, that the rule allows
+_Rule = Callable[[datetime], datetime]
 
 
 @dataclass(frozen=True, slots=True)
 class SendingHours:
-    """Each of the `windows` must be open, and the local day must be one of `days`.
+    """The sending hours. Each of the `windows` must be open, and the local day must be one of `days`.
 
     A window that passes midnight begins on one day and ends on the next: each part counts by its own day.
     """
@@ -42,12 +44,12 @@ class SendingHours:
 
     @property
     def is_always(self) -> bool:
-        """Whether no moment is forbidden."""
+        """Return whether no moment is forbidden."""
         return not self.windows and self.days == EVERY_DAY
 
     def opens_at(self, now: datetime, zones: Sequence[ZoneInfo]) -> datetime | None:
-        """The first moment, not before `now`, at which all zones allow sending, in UTC; None: not within
-        HORIZON.
+        """Return the first moment from `now` on when all zones allow sending, in UTC; None:
+        not in HORIZON.
         """
         rules = [rule for zone in zones for rule in self._rules(zone)]
         moment = now.astimezone(UTC)
@@ -60,7 +62,7 @@ class SendingHours:
         return None
 
     def closes_at(self, now: datetime, zones: Sequence[ZoneInfo]) -> datetime | None:
-        """The first moment, not before `now`, at which some zone forbids sending, in UTC; None: never."""
+        """Return the first moment from `now` on at which some zone forbids sending, in UTC; None: never."""
         moment = now.astimezone(UTC)
         closings = [closing for zone in zones for closing in self._closings(moment, zone)]
         return min(closings, default=None)
@@ -80,7 +82,7 @@ class SendingHours:
 
 
 def _day_opens_at(now: datetime, days: frozenset[int], zone: ZoneInfo) -> datetime:
-    """The first moment, not before `now`, on one of the local `days`, in UTC."""
+    """Return the first moment, not before `now`, on one of the local `days`, in UTC."""
     today = now.astimezone(zone).date()
     if today.weekday() in days:
         return now.astimezone(UTC)
@@ -89,7 +91,7 @@ def _day_opens_at(now: datetime, days: frozenset[int], zone: ZoneInfo) -> dateti
 
 
 def wait_in_words(opens_at: datetime, now: datetime, zones: Sequence[ZoneInfo]) -> str:
-    """Until when the hours are closed, for people: in local time if there is one zone."""
+    """Return until when the hours are closed, for people: in local time if there is one zone."""
     if len(zones) != 1:
         return f"{_QUIET} in one of {len(zones)} time zones until {opens_at:%Y-%m-%d %H:%M} UTC"
     local = opens_at.astimezone(zones[0])
@@ -98,8 +100,9 @@ def wait_in_words(opens_at: datetime, now: datetime, zones: Sequence[ZoneInfo]) 
 
 
 class Wait(NamedTuple):
-    """What `wait_in_words` said. In one `zone`: until which local `time`, `09:00` or `Mon 09:00`. In several
-    `zones`: the moment `until`.
+    """The wait that `wait_in_words` named. In one `zone`, `time` is the local end, as `09:00` or `Mon 09:00`.
+
+    If there are several `zones`, `until` is the moment of the end.
     """
 
     zone: str | None = None
@@ -115,7 +118,7 @@ _IN_SEVERAL_ZONES = re.compile(
 
 
 def wait_of(words: str) -> Wait | None:
-    """The wait that stored words tell of; None if they tell of another reason."""
+    """Return the wait that stored words tell of; None if they tell of another reason."""
     if found := _IN_SEVERAL_ZONES.search(words):
         return Wait(zones=int(found[1]), until=datetime.fromisoformat(f"{found[2]}+00:00"))
     if found := _IN_ONE_ZONE.search(words):

@@ -1,7 +1,7 @@
-"""The states of campaigns and recipients, what each event does to a campaign, and why it is in its state.
+"""The states of campaigns and recipients, the effect of each event on a campaign, and the reasons of states.
 
 The state of a recipient is never set: the database derives it from what is recorded of its attempts
-(`present_state` in `engine/store/sql/schema`). Tests compare it with the model `tests/model/tries.py`.
+(`present_state` in `engine/store/sql/schema`). Tests compare it with the model `tests/model/attempts.py`.
 """
 
 from enum import IntEnum, StrEnum
@@ -28,7 +28,7 @@ class CampaignState(StrEnum):
 
 
 def with_indefinite_article(state: str) -> str:
-    """A state with its article: `a paused`, `an expired`."""
+    """Return a state with its article: `a paused`, `an expired`."""
     return f"{'an' if state[0] in 'aeiou' else 'a'} {state}"
 
 
@@ -72,7 +72,7 @@ _COMMANDS = (CampaignEvent.START, CampaignEvent.PAUSE, CampaignEvent.RESUME, Cam
 
 
 class IllegalTransition(UsageError):
-    """The campaign's state does not allow this event."""
+    """An event that the campaign's state does not allow."""
 
     def __init__(self, state: CampaignState, event: CampaignEvent) -> None:
         self.state = state
@@ -83,12 +83,12 @@ class IllegalTransition(UsageError):
 
 
 def allows(state: CampaignState, event: CampaignEvent) -> bool:
-    """Whether the table allows this event in this state."""
+    """Return whether the table allows this event in this state."""
     return (state, event) in CAMPAIGN_TRANSITIONS
 
 
 def apply(state: CampaignState, event: CampaignEvent) -> CampaignState:
-    """The state after an event. Raises IllegalTransition if the table has no row for it."""
+    """Return the state after an event. Raises IllegalTransition if the table has no row for it."""
     following = CAMPAIGN_TRANSITIONS.get((state, event))
     if following is None:
         raise IllegalTransition(state, event)
@@ -96,7 +96,9 @@ def apply(state: CampaignState, event: CampaignEvent) -> CampaignState:
 
 
 class ReasonCode(StrEnum):
-    """Why a campaign is paused, waits or ended. Stored beside the words, and shown in JSON: never renamed."""
+    """The reasons why a campaign is paused, waits or ended. Stored beside the words, and shown in JSON: never
+    renamed.
+    """
 
     PLANNING = "planning"
     AUTHENTICATION_FAILED = "authentication_failed"
@@ -131,8 +133,9 @@ class ReasonCode(StrEnum):
 
 
 class Reason(NamedTuple):
-    """What a reason code means, and the error that a run of the campaign ends with; its class has the exit
-    code.
+    """The meaning of a reason code, and the error with which a run of the campaign ends.
+
+    The class of the error has the exit code.
     """
 
     meaning: str
@@ -160,7 +163,7 @@ REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.PAUSED_BY_HAND: Reason("a person paused it"),
     ReasonCode.DATABASE_ROLLED_BACK: Reason("the database was restored, copied or failed over"),
     ReasonCode.UNREADABLE: Reason("the stored campaign cannot be read"),
-    # a running campaign that does not send now, or not to everybody
+    # a running campaign that does not send now, or not to all recipients
     ReasonCode.CANARY: Reason("only its canary is sent to so far"),
     ReasonCode.WINDOW_CLOSED: Reason("its daily sending window is closed"),
     ReasonCode.MESSAGING_LIMIT: Reason("the messaging limits of its numbers are used up"),
@@ -203,7 +206,7 @@ class RecipientState(StrEnum):
 
 
 class EvidenceRank(IntEnum):
-    """What is known about one attempt, from its outcome and its statuses. The higher rank wins in any order.
+    """The evidence about one attempt, from its outcome and its statuses. The higher rank wins in any order.
 
     `FAILED` ranks below `DELIVERED`: a message that reached a phone has not failed. The numbers are stored.
     """

@@ -1,7 +1,7 @@
 """The stops that failed statuses ask for.
 
-Law: a code stops the same as in a reply, with the same words. A message that a person's resume followed asks
-for nothing any more, so each stop has the time of the last message that asked for it.
+Law: a code stops the same as in a reply, with the same words. A person's resume ends the effect of earlier
+messages, so each stop has the time of the last message that asked for it.
 """
 
 from collections.abc import Iterable
@@ -18,8 +18,9 @@ from drumbeat.engine.core.stops import AccountStop, CampaignPause, NumberRest, S
 
 
 class Reported(NamedTuple):
-    """News of a message that a status brings. `failed` False: it reached a phone. `attempted_at`: when it was
-    written. `template_name` None: it has no template.
+    """The news of a message that a status brings. `failed` False: it reached a phone.
+
+    `attempted_at` is when it was written. `template_name` is None if it has no template.
     """
 
     campaign_id: int
@@ -33,8 +34,9 @@ class Reported(NamedTuple):
 
 
 class StatusStop(NamedTuple):
-    """A stop, and the time of the last message that asked for it. `template`: name and language, if every
-    campaign of this template pauses.
+    """A stop, and the time of the last message that asked for it.
+
+    `template` has name and language, if every campaign of this template pauses.
     """
 
     stop: StopRequest
@@ -43,7 +45,7 @@ class StatusStop(NamedTuple):
 
 
 def stops_of(reports: Iterable[Reported], runs: RefusalRuns) -> list[StatusStop]:
-    """Return one stop for each campaign, template, number or account. `reports`: in the order of arrival.
+    """Return one stop for each campaign, template, number or account. `reports` are in the order of arrival.
 
     `runs` counts failures in a row. A run that led to a stop begins anew: only a person ends the stop.
     """

@@ -1,7 +1,7 @@
 """The stop that a refusal asks for: of a campaign, of every campaign, or of a number.
 
-Law: the scope of a code decides, whichever way the code comes: in a reply, or in the status of a message that
-the service had accepted.
+Law: the scope of a code decides. It is the same whether the code comes in a reply, or in the status of a
+message that the service had accepted.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from drumbeat.engine.core.states import ReasonCode
 
 @dataclass(frozen=True, slots=True)
 class CampaignPause:
-    """The service refuses a campaign as a whole."""
+    """A pause of a campaign, because the service refuses the campaign as a whole."""
 
     campaign_id: int
     reason: str = field(compare=False)
@@ -24,7 +24,7 @@ class CampaignPause:
 
 @dataclass(frozen=True, slots=True)
 class AccountStop:
-    """The service refuses the token or the account: every campaign stops."""
+    """A stop of every campaign, because the service refuses the token or the account."""
 
     reason: str = field(compare=False)
     code: ReasonCode = field(compare=False)
@@ -32,7 +32,7 @@ class AccountStop:
 
 @dataclass(frozen=True, slots=True)
 class NumberRest:
-    """The service or the governor suspends a number. `wait_s` None: until a person resumes it.
+    """A rest of a number that the service or the governor suspends. `wait_s` None: until a person resumes it.
 
     `for_quota`: a new messaging limit ends the rest.
     """

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from drumbeat.engine.core.integer import INT4_MAX
 
-TAG_BYTES_MAX = 64  # 8 + 13 + 10 + 10 + 19 digits and four dots: the widest tag fits exactly
+TAG_BYTES_MAX = 64  # 8 + 13 + 10 + 10 + 19 characters and four dots: the widest tag fits exactly
 INT8_MAX = 2**63 - 1
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -25,7 +25,9 @@ CACHED_ENDS_MAX = 4_096
 
 
 class Tag(NamedTuple):
-    """One attempt for one recipient. `range_id` and `attempt_no` count from 1, `seq` from 0 in its range."""
+    """A tag: one attempt for one recipient. `range_id` and `attempt_no` count from 1, `seq` from 0 in its
+    range.
+    """
 
     installation: str
     range_id: int
@@ -35,7 +37,7 @@ class Tag(NamedTuple):
 
 
 def base36(number: int) -> str:
-    """A number, at least 0, in digits and lower-case letters without leading zeros."""
+    """Return a number, at least 0, in digits and lower-case letters without leading zeros."""
     if number < 0:
         raise ValueError(f"a number in base 36 must be at least 0, not {number}")
     written = ""
@@ -46,7 +48,7 @@ def base36(number: int) -> str:
 
 
 class TagEncoder:
-    """Writes the tags of one range and one epoch. The constant parts are built once."""
+    """A writer of the tags of one range and one epoch. The constant parts are built once."""
 
     __slots__ = ("_prefix", "_suffix")
 
@@ -59,19 +61,19 @@ class TagEncoder:
         self._suffix = f".{epoch}"
 
     def encode(self, seq: int, attempt_no: int) -> str:
-        """The tag of one attempt. Both numbers come from int4 columns, so their bounds are not checked."""
+        """Return the tag of one attempt. Both numbers are from int4 columns, so no bounds are checked."""
         return f"{self._prefix}{seq}.{attempt_no}{self._suffix}"
 
 
 def encode(tag: Tag) -> str:
-    """The text of a tag. ValueError if a part is out of bounds."""
+    """Return the text of a tag. Raises ValueError if a part is out of bounds."""
     _check_bounds("seq", tag.seq, 0, INT4_MAX)
     _check_bounds("attempt_no", tag.attempt_no, 1, INT4_MAX)
     return TagEncoder(tag.installation, tag.range_id, tag.epoch).encode(tag.seq, tag.attempt_no)
 
 
 def decode(text: str) -> Tag | None:
-    """The tag that a text encodes, or None for any other text. Never raises."""
+    """Return the tag that a text encodes, or None for any other text. Never raises."""
     if not isinstance(text, str) or len(text) > TAG_BYTES_MAX:
         return None
     head, _, rest = text.partition(".")
@@ -92,7 +94,7 @@ def decode(text: str) -> Tag | None:
 
 @lru_cache(CACHED_ENDS_MAX)
 def _read_range(text: str) -> tuple[str, int] | None:
-    """Installation and range id."""
+    """Read installation and range id."""
     found = _RANGE.fullmatch(text)
     if found is None:
         return None
@@ -102,7 +104,7 @@ def _read_range(text: str) -> tuple[str, int] | None:
 
 @lru_cache(CACHED_ENDS_MAX)
 def _read_attempt(text: str) -> tuple[int, int] | None:
-    """Attempt number and epoch."""
+    """Read attempt number and epoch."""
     found = _ATTEMPT.fullmatch(text)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""The buttons of templates that a message fills: by which parameter, and whether it must.
+"""The buttons of templates that a message fills: the parameter of each, and whether a message must fill it.
 
 The interface shows no parameter of a button, so their shapes are an open point: those that services of this
 family publish. `engine.core.message_types.template` has the same ones for a single message.
@@ -18,8 +18,10 @@ UNSENDABLE = {"MPM": "it needs a list of products for each message"}
 
 @dataclass(frozen=True, slots=True)
 class ButtonKind:
-    """How a message fills buttons of one type. `value`: the name of the parameter's value, and of what it
-    is; of an action, `field` is the one field that is filled.
+    """The parameter with which a message fills buttons of one type.
+
+    `value` names both the type of the parameter and its member. For an action, `field` is the one field that
+    is filled. `says` names the value for people.
     """
 
     sub_type: str
@@ -68,7 +70,7 @@ class UnsendableButton(ValueError):
 
 
 def fillable_buttons(buttons: Sequence[Mapping[str, Any]]) -> Iterator[FilledButton]:
-    """The buttons that a message fills or may fill, in their order. A fixed URL is none of them."""
+    """Yield the buttons that a message fills or may fill, in their order. A fixed URL is none of them."""
     for index, button in enumerate(buttons):
         kind = str(button.get("type", "")).upper()
         if kind in UNSENDABLE:
@@ -81,7 +83,7 @@ def fillable_buttons(buttons: Sequence[Mapping[str, Any]]) -> Iterator[FilledBut
 
 
 def filled_buttons(buttons: Sequence[Mapping[str, Any]], optional: Collection[int]) -> list[FilledButton]:
-    """Those that must be filled, and of the others those with an index in `optional`."""
+    """Return the buttons that must be filled, and of the others those with an index in `optional`."""
     return [
         button
         for button in fillable_buttons(buttons)
@@ -97,5 +99,5 @@ def _name_in_url(index: int, button: Mapping[str, Any]) -> str:
 
 
 def names_in(text: str) -> list[str]:
-    """The placeholders of a text, each once, as they appear."""
+    """Return the placeholders of a text, each once, as they appear."""
     return list(dict.fromkeys(PLACEHOLDER.findall(text)))

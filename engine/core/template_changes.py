@@ -1,4 +1,4 @@
-"""Compares the templates that a campaign froze with what the service has now."""
+"""The comparison of the templates that a campaign froze with what the service has now."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,12 +10,14 @@ from drumbeat.engine.core.placeholder_changes import request_changes
 
 # The service's definitions of templates, by name and language.
 Definitions: TypeAlias = Mapping[tuple[str, str], Mapping[str, Any]]
-_ANY_MEDIA = Media(media_id="0")  # a header that needs media now is a change, whichever media they are
+_ANY_MEDIA = Media(media_id="0")  # a header that needs media now is a change, whatever the media
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateChanges:
-    """What differs, a text for each template. `misfits`: the service would refuse the campaign's messages.
+    """The differences, one text for each template. `misfits`: the service would refuse the campaign's
+    messages.
+
     `texts`: the messages fit, and their readers see other words.
     """
 
@@ -24,7 +26,7 @@ class TemplateChanges:
 
 
 def template_changes(frozen: Sequence[CampaignTemplate], now: Definitions) -> TemplateChanges:
-    """Compare every template that a recipient gets."""
+    """Compare every template that some recipient gets."""
     misfits, texts = [], []
     for template in frozen:
         if template.message is not None or template.recipients == 0:
@@ -41,7 +43,7 @@ def template_changes(frozen: Sequence[CampaignTemplate], now: Definitions) -> Te
 
 
 def misfit_text(changes: TemplateChanges) -> str:
-    """The misfits in one sentence, for the reason of a pause and for errors."""
+    """Return the misfits in one sentence, for the reason of a pause and for errors."""
     return f"its template changed after the campaign was created: {'; '.join(changes.misfits)}"
 
 
@@ -55,7 +57,7 @@ def _misfit(template: CampaignTemplate, definition: Mapping[str, Any]) -> str:
 
 
 def _visible(definition: Mapping[str, Any]) -> list[Any]:
-    """The components without the examples of their review: links in them expire, and are listed anew."""
+    """Return the components without the examples of their review: links in them expire and are renewed."""
     return [_without_examples(component) for component in definition.get("components") or ()]
 
 

@@ -10,8 +10,9 @@ from drumbeat.engine.core.template_status import STOPPED_STATUSES
 
 
 class TemplateWord(NamedTuple):
-    """The meaning of a word. `status`: the new status, None if it stays. `stopped`: how the template was
-    stopped, in words for people; empty if it was not.
+    """The meaning of a word. `status` is the new status, None if it stays.
+
+    `stopped` says in words for people how the template was stopped; empty if it was not.
     """
 
     status: str | None

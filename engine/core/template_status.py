@@ -1,4 +1,4 @@
-"""Statuses with which the service sends no message of a template, and the remedies."""
+"""The statuses of templates for which the service sends no message, and their remedies."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -6,14 +6,15 @@ from typing import NamedTuple
 from drumbeat.engine.core.campaign_template import CampaignTemplate
 from drumbeat.engine.core.error_codes import remedy_of
 
-# In words for people. With any other status the service decides: a refusal gives the recipient back.
+# The statuses, in words for people. With any other status the service decides: a refusal gives the recipient
+# back.
 STOPPED_STATUSES = {"PAUSED": "paused", "DISABLED": "disabled", "REJECTED": "rejected"}
-# The remedies of a refused message of such a template.
+# The remedies of a message that the service refuses because of such a status.
 _REMEDIES = {"PAUSED": remedy_of("132015"), "DISABLED": remedy_of("132016"), "REJECTED": remedy_of("132016")}
 
 
 class StoppedTemplates(NamedTuple):
-    """Templates that the service does not send now, in one sentence, and what a person can do."""
+    """The templates that the service does not send now, in one sentence, and the remedy for a person."""
 
     text: str
     remedy: str
@@ -22,8 +23,9 @@ class StoppedTemplates(NamedTuple):
 def stopped_templates(
     templates: Sequence[CampaignTemplate], statuses: Mapping[tuple[str, str], str]
 ) -> StoppedTemplates | None:
-    """Return those of a campaign's templates that somebody gets and the service does not send; None if it
-    sends all of them. `statuses`: by name and language.
+    """Return those of a campaign's templates that somebody gets and the service does not send.
+
+    Returns None if it sends all of them. `statuses` are by name and language.
     """
     stopped = {
         f"{template.name} ({template.language})": status

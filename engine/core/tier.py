@@ -1,8 +1,8 @@
-"""Words of the service for a messaging limit, and what holds if a word is not understood.
+"""The service's words for a messaging limit, and the limit that holds if a word is not understood.
 
 Law: no word that is not understood means "no limit". The last word that was understood holds. If there was
-none, an unknown word is the lowest limit of the interface: no number has less, so nobody too many gets a
-message, and sending goes on. A service that never says a limit has none that could be kept.
+none, an unknown word means the lowest limit of the interface. No number has less, so a number never writes to
+too many people, and sending continues. If the service never names a limit, there is none to keep.
 """
 
 import re
@@ -26,11 +26,11 @@ LOWEST = Tier(250)  # the interface, "Limits"
 
 
 class TierDoubt(StrEnum):
-    """Why a limit is taken that the service does not say at present."""
+    """The reasons to take a limit that the service does not name at present."""
 
     UNKNOWN_WORD = "unknown_word"
     NOT_SAID = "not_said"
-    """It said one before."""
+    """The service named a limit before, and names none now."""
 
 
 def parse_tier(word: str | None) -> Tier | None:
@@ -53,7 +53,7 @@ def known_word(word: str | None) -> str | None:
 class SaidTier:
     """The messaging limit of a number as it is stored.
 
-    `word`: as the service says it, None if it says none. `known`: the last word that was understood.
+    `word` is the service's present word; None if it sends none. `known` is the last word that was understood.
     """
 
     word: str | None
@@ -61,17 +61,17 @@ class SaidTier:
 
     @property
     def understood(self) -> Tier | None:
-        """The limit that the service says, or last said; None if it never said one that is understood."""
+        """Return the limit that the service names, or last named; None if none was ever understood."""
         return parse_tier(self.word) or parse_tier(self.known)
 
     @property
     def holds(self) -> Tier | None:
-        """The limit of a number by itself; None if nothing was ever said of it."""
+        """Return the limit of a number by itself; None if the service never named one."""
         return self.understood or (LOWEST if self.word else None)
 
     @property
     def doubt(self) -> TierDoubt | None:
-        """Why a person should look at it before a start; None if there is no reason."""
+        """Return why a person should look at the limit before a start; None if there is no reason."""
         if self.word:
             return TierDoubt.UNKNOWN_WORD if parse_tier(self.word) is None else None
         return None if self.understood is None else TierDoubt.NOT_SAID

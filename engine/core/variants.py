@@ -1,4 +1,4 @@
-"""Which variant of a message a person gets.
+"""The choice of the variant of a message that a person gets.
 
 Law: the person and the key of the experiment alone decide. So a person gets the same variant again in every
 campaign with this key and these weights, and two experiments divide people independently of each other.
@@ -13,9 +13,10 @@ _HASHES = 1 << 8 * _HASH_BYTES
 
 
 def variant_chooser(experiment: str, weights: Sequence[int]) -> Callable[[int], int]:
-    """A function from a person's canonical phone to the index of a variant.
+    """Return a function from a person's canonical phone to the index of a variant.
 
-    Of many people, each variant gets its weight's share of the sum of `weights`, which are positive.
+    Among many people, each variant gets the share that its weight has of the sum of `weights`. All weights
+    are positive.
     """
     key = blake2b(experiment.encode()).digest()
     ends = [total * _HASHES // sum(weights) for total in accumulate(weights)]

@@ -1,4 +1,4 @@
-"""The Wilson interval: between which limits a share lies that was counted on a sample.
+"""The Wilson interval: the limits between which a share lies that was counted on a sample.
 
 Unlike the share plus or minus its deviation, it holds for few trials and for shares near 0 and 1 (Wilson,
 1927; Brown, Cai and DasGupta, 2001).
@@ -11,14 +11,14 @@ Z_95 = 1.959964  # the normal quantile of 97.5 %: 95 of 100 such intervals hold 
 
 
 class Interval(NamedTuple):
-    """From `low` to `high`, both from 0 to 1."""
+    """An interval from `low` to `high`, both from 0 to 1."""
 
     low: float
     high: float
 
 
 def wilson_interval(successes: int, trials: int, z: float = Z_95) -> Interval:
-    """The interval of a share. Without trials nothing is known: from 0 to 1."""
+    """Return the interval of a share. Without trials nothing is known: from 0 to 1."""
     if trials == 0:
         return Interval(0.0, 1.0)
     share = successes / trials

@@ -1,1 +1,1 @@
-"""Tells people by webhook and mail what happened to campaigns and numbers."""
+"""The notifications to people, by webhook and mail, of what happened to campaigns and numbers."""

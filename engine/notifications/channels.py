@@ -10,18 +10,18 @@ from drumbeat.engine.process.notification_settings import NotificationSettings
 
 
 class TellingChannel(Protocol):
-    """A way to tell people. `combines`: whether it tells several notifications of one cause at once."""
+    """A way to notify people. `combines`: it delivers several notifications of one cause at once."""
 
     @property
     def channel(self) -> Channel: ...
     @property
     def combines(self) -> bool: ...
     async def tell(self, told: list[Notification]) -> Attempt:
-        """One attempt. Ends within a minute, and raises nothing for a receiver that fails."""
+        """Make one attempt to deliver. It ends within a minute, and raises nothing if a receiver fails."""
 
 
 def open_channels(settings: NotificationSettings) -> list[TellingChannel]:
-    """Those that are set up."""
+    """Return the channels that are set up."""
     channels: list[TellingChannel] = []
     if settings.webhook is not None:
         channels.append(Webhook(settings.webhook))

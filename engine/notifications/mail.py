@@ -1,4 +1,4 @@
-"""Sends notifications by mail."""
+"""The channel that sends notifications by mail."""
 
 import asyncio
 from email.message import EmailMessage
@@ -17,7 +17,7 @@ SESSION_S_MAX = 30.0  # for the whole session; half of the time for which a deli
 
 
 class Mail:
-    """Tells the notifications of one cause in one mail, because people read it."""
+    """A channel that puts the notifications of one cause into one mail, because people read it."""
 
     channel = Channel.MAIL
     combines = True
@@ -50,7 +50,8 @@ class Mail:
             hostname=settings.host,
             port=settings.port,
             use_tls=settings.use_tls,
-            # None: if the server offers it. With a password it must: an attacker could remove the offer.
+            # None uses TLS if the server offers it. With a password TLS is required: an attacker could remove
+            # the offer.
             start_tls=False if settings.use_tls else (settings.require_tls or None),
             username=settings.user,
             password=None if settings.password is None else settings.password.get_secret_value(),

@@ -1,4 +1,4 @@
-"""Delivers notifications beside the work of a process.
+"""The notifier: it delivers notifications beside the work of a process.
 
 Law: it never delays that work and never ends it. Several processes may deliver: each takes what no other has
 taken. A delivery may be repeated, if a process is killed between the answer and the record of it.
@@ -20,24 +20,25 @@ from drumbeat.engine.process.throttled_log import ThrottledLog
 from drumbeat.engine.store.database import LOST_CONNECTION, Pool
 from drumbeat.engine.store.notifications import Due, Result, add_of_failures, give_up_old, record, take_due
 
-ACQUIRE_S = 5.0  # to get a connection from the pool
-STOP_S = 0.5  # for what is under way when a signal ends the process
-FLUSH_S = 10.0  # for what is due when a run ends by itself
+ACQUIRE_S = 5.0  # limits the wait for a connection of the pool
+STOP_S = 0.5  # limits deliveries under way when a signal ends the process
+FLUSH_S = 10.0  # limits due deliveries when a run ends by itself
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Pauses:
-    """How often the notifier looks. `gather_s`: so long a message waits for others of the same cause."""
+    """The times between looks. `gather_s` is how long a message waits for others of the same cause."""
 
     look_s: float = 2.0
     gather_s: float = 2.0
-    failures_s: float = 10.0  # between two looks at failures; each reads counters of campaigns with a limit
+    # between two looks at failures; each look reads counters of campaigns with a limit
+    failures_s: float = 10.0
 
 
 class Notifier:
-    """Delivers over these channels what any process of the installation has stored."""
+    """A service that delivers over these channels what any process of the installation has stored."""
 
     def __init__(self, pool: Pool, channels: Sequence[TellingChannel], pauses: Pauses = Pauses()) -> None:
         self._pool = pool
@@ -51,7 +52,7 @@ class Notifier:
         }
 
     async def run(self, ended: asyncio.Event) -> None:
-        """Deliver until `ended` is set, and then what is due. A database that is away is waited for."""
+        """Deliver until `ended` is set, and then deliver what is due. Without the database, it waits."""
         while not ended.is_set():
             await self._round_if_reached(self._pauses.gather_s)
             with suppress(TimeoutError):
@@ -61,7 +62,7 @@ class Notifier:
             pass
 
     async def _round_if_reached(self, gather_s: float) -> int:
-        """As `_round`; 0 while the database is away."""
+        """Run `_round`, and return its result; 0 while the database is away."""
         try:
             taken = await self._round(gather_s)
         except LOST_CONNECTION as problem:
@@ -71,7 +72,7 @@ class Notifier:
         return taken
 
     async def _round(self, gather_s: float) -> int:
-        """Take what is due, tell it, store what became of it. Returns how many deliveries were taken."""
+        """Take the due deliveries, make them, and store their results. Return how many were taken."""
         async with self._pool.acquire(timeout=ACQUIRE_S) as connection:
             if asyncio.get_running_loop().time() >= self._look_at_failures_s:
                 await add_of_failures(connection)
@@ -87,7 +88,9 @@ class Notifier:
         return len(due)
 
     def _groups(self, due: list[Due]) -> list[list[Due]]:
-        """What is told together: the same cause, where the channel combines; else each alone."""
+        """Return the deliveries in groups: those of the same cause together if the channel combines; else
+        each alone.
+        """
 
         def cause(each: Due) -> tuple[str, ...]:
             told = each.notification
@@ -118,7 +121,7 @@ class Notifier:
 
 
 def _result(due: Due, attempt: Attempt) -> Result:
-    """A receiver that is gone is not asked again."""
+    """Return the result of a delivery. A receiver that is gone is not tried again."""
     state = {Verdict.DELIVERED: "delivered", Verdict.GONE: "given_up"}.get(attempt.verdict, "waiting")
     wait_s = notification_wait_s(due.attempt_no) if state == "waiting" else 0.0
     return Result(due.notification_id, due.channel, state, attempt.problem or None, wait_s)
@@ -128,8 +131,9 @@ def _result(due: Due, attempt: Attempt) -> Result:
 async def notifying(
     pool: Pool, settings: NotificationSettings, stop: asyncio.Event, pauses: Pauses = Pauses()
 ) -> AsyncIterator[None]:
-    """Deliver notifications while the block runs, and at its end what is due: for FLUSH_S at most, or
-    STOP_S if a signal has set `stop`. Without a channel it does nothing.
+    """Deliver notifications while the block runs, and at its end what is due.
+
+    The end takes FLUSH_S at most, or STOP_S if a signal has set `stop`. Without a channel it does nothing.
     """
     channels = open_channels(settings)
     if not channels:
@@ -148,6 +152,6 @@ async def notifying(
 
 
 def _log_fault(task: "asyncio.Task[None]") -> None:
-    """The work beside goes on: a fault of notifications must not stop a campaign."""
+    """Log a fault of the notifier, which must not stop a campaign: the work beside it continues."""
     if not task.cancelled() and (error := task.exception()) is not None:
         log.error("notifier_failed", exc_info=error)

@@ -24,7 +24,7 @@ _HEADLINES = {
 
 
 def as_json(notification: Notification) -> dict[str, Any]:
-    """The body of a webhook. Keys are added, never renamed."""
+    """Return the body of a webhook. Keys are added, never renamed."""
     return {
         "schema": SCHEMA,
         "id": notification.public_id,
@@ -43,7 +43,7 @@ def as_json(notification: Notification) -> dict[str, Any]:
 
 
 def commands(notification: Notification) -> list[str]:
-    """What to run next, ready to copy."""
+    """Return the commands to run next, ready to copy."""
     name = notification.campaign or notification.number or ""
     return [
         shlex.join(["drumbeat", *(name if word == "NAME" else word for word in words)])
@@ -52,14 +52,14 @@ def commands(notification: Notification) -> list[str]:
 
 
 def subject(told: Sequence[Notification]) -> str:
-    """Of a mail about notifications of one cause."""
+    """Return the subject of a mail about notifications of one cause."""
     first = told[0]
     about = _about(first) if len(told) == 1 else f"{len(told)} campaigns"
     return sanitise(f"[drumbeat] {about}: {_HEADLINES[first.event]}")[:SUBJECT_CHARACTERS_MAX]
 
 
 def body(told: Sequence[Notification]) -> str:
-    """Of a mail about notifications of one cause."""
+    """Return the body of a mail about notifications of one cause."""
     first, named = told[0], told[:NAMED_MAX]
     lines = [f"{_about(first) if len(told) == 1 else f'{len(told)} campaigns'}: {_HEADLINES[first.event]}."]
     if first.reason:

@@ -1,4 +1,4 @@
-"""Posts a notification as signed JSON."""
+"""The channel that posts a notification as signed JSON."""
 
 import hashlib
 import hmac
@@ -18,7 +18,8 @@ ANSWER_S_MAX = 10.0
 
 
 def signature(body: bytes, secret: str, at_s: int) -> str:
-    """The header's value: `t=<seconds since 1970>,v1=<hex>`. The HMAC-SHA256 covers time, dot and body.
+    """Return the header's value: `t=<seconds since 1970>,v1=<hex>`. The HMAC-SHA256 covers time, dot and
+    body.
 
     The time is that of the attempt, so that a receiver can refuse an old request that is sent again.
     """
@@ -27,7 +28,7 @@ def signature(body: bytes, secret: str, at_s: int) -> str:
 
 
 class Webhook:
-    """Tells each notification in a request of its own, because programs read it."""
+    """A channel that sends each notification in a request of its own, because programs read it."""
 
     channel = Channel.WEBHOOK
     combines = False

@@ -1,1 +1,1 @@
-"""What runs a process: settings, logs, identity, memory, file descriptors, disk space, embedded Postgres."""
+"""The basis of a process: settings, logs, identity, memory, descriptors, disk space, embedded Postgres."""

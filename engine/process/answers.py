@@ -1,4 +1,4 @@
-"""What a process answers to HTTP requests, as bytes."""
+"""The answers of a process to HTTP requests, as bytes."""
 
 from functools import cache
 from typing import NamedTuple
@@ -25,7 +25,7 @@ _COMMON = b"x-content-type-options: nosniff\r\ncache-control: no-store\r\n"
 
 
 class Answer(NamedTuple):
-    """The status, the body and its type."""
+    """An answer: its status, its body and the type of the body."""
 
     status: int
     body: bytes = b""
@@ -37,7 +37,7 @@ def json_answer(status: int, content: object) -> Answer:
 
 
 def encode(answer: Answer, *, closes: bool) -> bytes:
-    """The bytes of an answer; `closes` tells the peer that it is the last of the connection."""
+    """Return the bytes of an answer. `closes` says to the peer that it is the last of the connection."""
     status, body, content_type = answer
     return _head(status, len(body), content_type, closes) + body if body else _empty(status, closes)
 

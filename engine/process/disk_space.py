@@ -1,4 +1,4 @@
-"""Checks the free space of the disk that holds the embedded database, once in a period."""
+"""The check of the free space of the disk that holds the embedded database, once in a period."""
 
 import shutil
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from drumbeat.engine.clock import SECOND_NS, monotonic_ns
 from drumbeat.engine.core.disk_space import MIB, is_short
 from drumbeat.engine.process.throttled_log import ThrottledLog
 
-# At 5,000/s, sending fills 20 MiB in this time: little compared with what must stay free.
+# At 5,000/s, sending fills 20 MiB in this time, which is little compared with what must stay free.
 CHECK_PERIOD_NS = 4 * SECOND_NS
 
 log = structlog.get_logger(__name__)
@@ -25,12 +25,12 @@ class Disk:
 
 
 def free_bytes(directory: Path) -> int:
-    """How much can still be written to the directory's file system. OSError if that cannot be read."""
+    """Return the bytes that the directory's file system can still take. Raises OSError if it cannot tell."""
     return shutil.disk_usage(directory).free
 
 
 class DiskSpaceProbe:
-    """Whether a disk is short of space. Reads the free space at most once in `period_ns`."""
+    """A probe that says whether a disk is short of space. It looks at most once in `period_ns`."""
 
     def __init__(self, disk: Disk, period_ns: int) -> None:
         self.disk = disk
@@ -40,7 +40,10 @@ class DiskSpaceProbe:
         self.free_bytes = 0  # as last read
 
     def is_short(self) -> bool:
-        """OSError if the free space cannot be read; until the next period the former answer then holds."""
+        """Return whether the disk is short of space. Raises OSError if the free space cannot be read.
+
+        After such an error, the former answer holds until the next period.
+        """
         if (now_ns := monotonic_ns()) - self._read_ns >= self._period_ns:
             self._read_ns = now_ns
             self.free_bytes = free_bytes(self.disk.directory)
@@ -49,7 +52,9 @@ class DiskSpaceProbe:
 
 
 class DiskSpaceGuard:
-    """Blocks claims while the database's disk is short of space. Without a disk it never blocks."""
+    """A guard that blocks claims while the database's disk is short of space. Without a
+    disk it never does.
+    """
 
     def __init__(self, disk: Disk | None) -> None:
         self._probe = None if disk is None else DiskSpaceProbe(disk, CHECK_PERIOD_NS)
@@ -62,11 +67,11 @@ class DiskSpaceGuard:
 
     @property
     def free_bytes(self) -> int:
-        """As last read."""
+        """Return the free space as last read."""
         return 0 if self._probe is None else self._probe.free_bytes
 
     def blocked_reason(self) -> str:
-        """Why nothing may be claimed now; empty if nothing blocks. Asked before every claim."""
+        """Return why nothing may be claimed now; empty if nothing blocks. It is called before every claim."""
         if self._probe is None:
             return ""
         self._check(self._probe)

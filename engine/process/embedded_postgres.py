@@ -35,9 +35,9 @@ START_TIMEOUT_S = 120.0
 # The path is used in a shell command and in the URL of the server's socket.
 _UNSAFE = re.compile(r"[^\w./~-]")
 _STATUS_LINE = 7  # line of postmaster.pid, from 0; Postgres writes it last
-# fsync and synchronous_commit keep their defaults, so commits are durable. Sized for batches of outcomes. The
-# server asks for no password, and its socket may lie in a directory that everybody can enter: so only its own
-# user (and root) may connect.
+# fsync and synchronous_commit keep their defaults, so commits are durable. The sizes suit batches of
+# outcomes. The server asks for no password, and its socket may lie in a directory that everybody can enter.
+# So only its own user (and root) may connect.
 _SETTINGS = """
 # Drumbeat
 shared_buffers = 256MB
@@ -54,12 +54,13 @@ unix_socket_permissions = 0700
 
 
 def is_usable_path(path: Path | str) -> bool:
-    """Whether the embedded Postgres can keep its data below `path`."""
+    """Return whether the embedded Postgres can keep its data below `path`."""
     return _UNSAFE.search(str(path)) is None
 
 
 def start_embedded(home: Path) -> str:
-    """Start the server of `home`, unless it already runs. Returns its URL. The server outlives this process.
+    """Start the server of `home`, unless it already runs, and return its URL. The server outlives this
+    process.
 
     Raises ConfigurationError if the directory cannot be used, Unreachable if the server does not start.
     """
@@ -82,19 +83,19 @@ def start_embedded(home: Path) -> str:
 
 
 def running_url(home: Path) -> str | None:
-    """The URL of the server of `home`, or None if it does not run. Never starts it."""
+    """Return the URL of the server of `home`, or None if it does not run. Never starts it."""
     running = _running(home / "postgres")
     return None if running is None else _url(running)
 
 
 def _url(running: PostmasterInfo) -> str:
-    """A complete URL. Missing parts would be read from PGPORT and the like, which describe another server."""
+    """Return a complete URL. Missing parts would come from PGPORT and the like, which mean another server."""
     url = str(running.get_uri(database="postgres"))
     return url if running.socket_dir is None else f"{url}&port={running.port}&sslmode=disable"
 
 
 def stop_embedded(home: Path) -> bool:
-    """Stop the server of `home` and end its sessions. The data stays. Returns False if it does not run."""
+    """Stop the server of `home` and end its sessions. The data stays. Return False if it does not run."""
     data = home / "postgres"
     if _running(data) is None:
         return False
@@ -117,7 +118,7 @@ def _running(data: Path) -> PostmasterInfo | None:
 
 
 def _is_postgres(process: psutil.Process | None) -> bool:
-    """Whether the process is a Postgres. The pid in a stale file may by now belong to another program."""
+    """Return whether the process is a Postgres. The pid in a stale file may belong to another program."""
     with contextlib.suppress(psutil.Error):
         return process is not None and process.name() == "postgres" and is_alive(process)
     return False
@@ -135,7 +136,7 @@ def _lock(data: Path) -> Iterator[None]:
 def _await_change(data: Path) -> None:
     """Wait while a server is starting or stopping. The wrapped package would treat it as ready.
 
-    Unreachable at once if its disk is full: it would only try in vain.
+    Raises Unreachable at once if the disk is full: a wait would be in vain.
     """
     deadline = time.monotonic() + START_TIMEOUT_S
     stuck = StuckServer()
@@ -149,7 +150,7 @@ def _await_change(data: Path) -> None:
 
 
 def _changing(data: Path) -> psutil.Process | None:
-    """The first process of a server that is starting or stopping, or that hangs."""
+    """Return the first process of a server that is starting or stopping, or hangs; None if there is none."""
     try:
         lines = (data / PID_FILE).read_text("utf-8").splitlines()
         process = psutil.Process(int(lines[0]))
@@ -201,7 +202,7 @@ def _configure(data: Path) -> None:
     settings = data / "postgresql.conf"
     text = settings.read_text("utf-8")
     if "\n# Drumbeat\n" not in text:
-        # Replaced whole: a full disk must not leave half of it.
+        # The file is replaced as a whole: a full disk must not leave half of it.
         new = settings.with_suffix(".new")
         new.write_text(text + _SETTINGS, "utf-8")
         shutil.copystat(settings, new)

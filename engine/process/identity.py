@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-_DEAD_STATES = frozenset("ZX")  # a zombie writes nothing any more
+_DEAD_STATES = frozenset("ZX")  # a zombie no longer writes anything
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """One run of a process. `started_ticks`: its start since boot, in the kernel's clock ticks."""
+    """A run of a process. `started_ticks` is its start since boot, in the kernel's clock ticks."""
 
     host: str
     boot: str
@@ -26,7 +26,7 @@ class ProcessIdentity:
 
     @property
     def name(self) -> str:
-        """Host and pid, as shown to users."""
+        """Return host and pid, as shown to users."""
         return f"{self.host}, process {self.pid}"
 
     def stored(self) -> dict[str, Any]:
@@ -34,7 +34,7 @@ class ProcessIdentity:
 
 
 def this_process() -> ProcessIdentity:
-    """The identity of the calling process. Unknown parts are zero or empty."""
+    """Return the identity of the calling process. Unknown parts are zero or empty."""
     stat = _stat(os.getpid())
     return ProcessIdentity(
         host=socket.gethostname(),
@@ -46,7 +46,7 @@ def this_process() -> ProcessIdentity:
 
 
 def is_proven_dead(stored: dict[str, Any] | None) -> bool:
-    """Whether the process with this stored identity has certainly ended."""
+    """Return whether the process with this stored identity has certainly ended."""
     if not isinstance(stored, dict) or not stored.get("boot") or stored["boot"] != _boot():
         return False
     if not stored.get("pid_namespace") or stored["pid_namespace"] != _pid_namespace():
@@ -75,7 +75,7 @@ def _pid_namespace() -> int:
 
 
 def _stat(pid: int) -> tuple[str, int] | None:
-    """State letter and start time of a process. The name before them may itself hold spaces and brackets."""
+    """Read state letter and start time of a process. The name before them may hold spaces and brackets."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""Every event that Drumbeat logs, and what it means to an operator, by the sections of their page.
+"""The events that Drumbeat logs, with their meanings for an operator, by the sections of the operator's page.
 
 The texts are Markdown.
 """
@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 
 class LogEvent(NamedTuple):
-    """`names`: events with one meaning. `over`: the event that says that the problem ended."""
+    """An entry of the page. `names` are events with one meaning. `over` is the event that says that the
+    problem ended.
+    """
 
     names: tuple[str, ...]
     meaning: str

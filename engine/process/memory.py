@@ -1,18 +1,18 @@
-"""Memory tuning: rarer garbage collections, and large blocks that the C library keeps for reuse."""
+"""The memory tuning: rarer garbage collections, and large blocks that the C library keeps for reuse."""
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# New objects between two collections. Each takes a few milliseconds, well within the lateness that the pacer
-# makes up for.
+# New objects between two collections. Each collection takes a few milliseconds, which is well within the
+# lateness that the pacer makes up for.
 COLLECTION_OBJECTS = 50_000
 READ_BYTES = 256 * 1024  # uvloop allocates this much for each TLS read, then shrinks it to what arrived
 
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """In the block, collect garbage once in COLLECTION_OBJECTS new objects, and skip all earlier objects.
+    """Collect garbage once in COLLECTION_OBJECTS new objects in the block, and skip all earlier objects.
 
     The default, a collection for every 700 new objects, took an eighth of a sender's CPU and a seventh of the
     time to read a body of a hundred statuses. Its pauses were longer, too.

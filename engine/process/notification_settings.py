@@ -14,7 +14,7 @@ _SMTP_SHAPE = "must be a URL like smtp://user:password@mail.example:587 or smtps
 
 
 def is_loopback(host: str | None) -> bool:
-    """Whether the host is this machine, by its name or address alone."""
+    """Return whether the host is this machine, by its name or address alone."""
     try:
         return host == "localhost" or ipaddress.ip_address(host or "").is_loopback
     except ValueError:
@@ -22,7 +22,7 @@ def is_loopback(host: str | None) -> bool:
 
 
 def _split(url: str) -> SplitResult | None:
-    """The parts of a URL; None if it has no host, a bad port, or white space."""
+    """Return the parts of a URL; None if it has no host, a bad port, or white space."""
     try:
         parts = urlsplit(url)
         is_valid = parts.hostname and parts.port != 0 and url.isprintable() and " " not in url
@@ -67,7 +67,9 @@ MailAddresses = Annotated[str, AfterValidator(_addresses)]
 
 @dataclass(frozen=True, slots=True)
 class WebhookSettings:
-    """Where notifications are posted. `url` is a secret: with many receivers, whoever knows it may post."""
+    """The address to which notifications are posted. `url` is a secret: many receivers accept anything from
+    whoever knows it.
+    """
 
     url: SecretStr
     secret: SecretStr
@@ -75,7 +77,7 @@ class WebhookSettings:
 
 @dataclass(frozen=True, slots=True)
 class MailSettings:
-    """Whom notifications are mailed to, and over which server. `use_tls`: from the first byte (smtps)."""
+    """The recipients of mailed notifications, and the mail server. `use_tls`: from the first byte (smtps)."""
 
     recipients: tuple[str, ...]
     sender: str
@@ -87,20 +89,20 @@ class MailSettings:
 
     @property
     def require_tls(self) -> bool:
-        """Whether STARTTLS must succeed: a password crosses a network."""
+        """Return whether STARTTLS must succeed: a password crosses a network."""
         return self.password is not None and not is_loopback(self.host)
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationSettings:
-    """The channels that are set up. None: that one is not."""
+    """The channels that are set up. A channel that is not set up is None."""
 
     webhook: WebhookSettings | None = None
     mail: MailSettings | None = None
 
 
 def mail_settings(recipients: str, sender: str, smtp_url: SecretStr) -> MailSettings:
-    """Of settings whose form was checked."""
+    """Return the mail settings of values whose form was checked."""
     parts = urlsplit(smtp_url.get_secret_value())
     assert parts.hostname is not None
     return MailSettings(

@@ -1,8 +1,8 @@
-"""What keeps an embedded Postgres from starting after its disk was full, and how to end that.
+"""The obstacles to a start of an embedded Postgres after its disk was full, and their removal.
 
-Postgres 18 may hang for ever if the disk is full while it recovers from a crash: its first process then is
-alone, and says that it is ready or starting. And it refuses to start beside a `postmaster.pid` that
-was empty because nothing could be written into it.
+Postgres 18 may hang for ever if the disk is full while it recovers from a crash. Its first process then is
+alone, and says that it is ready or starting. It also refuses to start beside a `postmaster.pid` that is empty
+because nothing could be written into it.
 """
 
 import signal
@@ -19,12 +19,13 @@ from drumbeat.engine.process.disk_space import free_bytes
 PID_FILE = "postmaster.pid"
 # Postgres writes a segment of its log (16 MiB), a checkpoint and files of each session before it is ready.
 START_FREE_MIB = 64
-# So long may a server be alone, between the end of its processes and the start of the next ones.
+# The longest time for which a healthy server may be alone, between the end of its processes and the start of
+# the next ones.
 ALONE_S_MAX = 3.0
 
 
 def require_space(data: Path) -> None:
-    """Unreachable if a server in `data` could not start because the disk is full."""
+    """Raise Unreachable if a server in `data` could not start because the disk is full."""
     free_mib = free_bytes(data if data.exists() else data.parent) // MIB
     if free_mib < START_FREE_MIB:
         raise Unreachable(
@@ -36,34 +37,36 @@ def require_space(data: Path) -> None:
 
 
 def remove_empty_pid_file(data: Path) -> None:
-    """Only while no server runs or starts: the caller holds the lock."""
+    """Remove an empty pid file. Call it only while no server runs or starts: the caller holds the lock."""
     with suppress(FileNotFoundError):
         if not (data / PID_FILE).stat().st_size:
             (data / PID_FILE).unlink()
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Whether a process still runs: in some containers nobody collects those that have ended."""
+    """Return whether a process still runs. In some containers nobody collects processes that have ended."""
     with suppress(psutil.Error):
         return bool(process.status() != psutil.STATUS_ZOMBIE)
     return False
 
 
 def is_alone(process: psutil.Process) -> bool:
-    """Whether a server has no other process; False where the kernel does not say it. Every command asks."""
+    """Return whether a server has no other process. False if the kernel does not say. Every command asks."""
     with suppress(OSError):
         return not Path(f"/proc/{process.pid}/task/{process.pid}/children").read_bytes()
     return False
 
 
 class StuckServer:
-    """Ends a server that hangs while it starts."""
+    """A watch that ends a server that hangs while it starts."""
 
     def __init__(self) -> None:
         self._alone_since_s: float | None = None
 
     def end_if_stuck(self, process: psutil.Process) -> None:
-        """Call it again and again while the server starts; `process` is its first one."""
+        """End the server if it hangs. Call it repeatedly during a start; `process` is the
+        server's first one.
+        """
         now_s = time.monotonic()
         if not is_alone(process):
             self._alone_since_s = None

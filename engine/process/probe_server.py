@@ -1,4 +1,4 @@
-"""Serves `/livez`, `/readyz` and `/metrics` of a process on a port of its own.
+"""The server of `/livez`, `/readyz` and `/metrics` of a process, on a port of its own.
 
 Law: sending matters more than metrics. If another process has the port, this one sends without metrics, says
 so, and serves them as soon as the port is free.
@@ -34,8 +34,8 @@ log = structlog.get_logger(__name__)
 async def serving(address: MetricsAddress, probes: Probes) -> AsyncIterator[None]:
     """Serve while the context is open.
 
-    Raises ConfigurationError if it can never listen there: another machine's address, or a port that needs a
-    privilege.
+    Raises ConfigurationError if the process can never listen there, because the address is another machine's,
+    or the port needs a privilege.
     """
     server = Server(_Application(probes), LIMITS, HttpConnection)
     listener = await _listen(address, server)
@@ -55,7 +55,7 @@ async def serving(address: MetricsAddress, probes: Probes) -> AsyncIterator[None
 
 
 class _Application:
-    """See `http_server.connection.Application`."""
+    """The application that answers; see `http_server.connection.Application`."""
 
     def __init__(self, probes: Probes) -> None:
         self._probes = probes
@@ -74,7 +74,7 @@ def _fill(slot: ReplySlot, answer: Answer) -> None:
 
 
 async def _listen(address: MetricsAddress, server: Server[_Application]) -> asyncio.Server | None:
-    """The listener; None if another process has the port."""
+    """Return the listener; None if another process has the port."""
     loop = asyncio.get_running_loop()
     try:
         listener = await loop.create_server(server.connect, address.host, address.port)
@@ -100,8 +100,9 @@ async def _listen_later(address: MetricsAddress, server: Server[_Application]) -
 
 
 def is_foreign_address(error: OSError) -> bool:
-    """Whether a process could not listen because the address is no address of this machine. Newer versions of
-    asyncio give no number then.
+    """Return whether a process could not listen because the address is no address of this machine.
+
+    Newer versions of asyncio give no error number then.
     """
     return isinstance(error, socket.gaierror) or error.errno in (errno.EADDRNOTAVAIL, None)
 

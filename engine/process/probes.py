@@ -1,4 +1,4 @@
-"""What orchestrators and Prometheus ask of a process: `/livez`, `/readyz` and `/metrics`.
+"""The answers to orchestrators and Prometheus about a process: `/livez`, `/readyz` and `/metrics`.
 
 The receiver answers them beside its callback, a sending process on a port of its own.
 """
@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 
 class Problem(NamedTuple):
-    """Why a process is not ready: a code for programs, and words."""
+    """A reason why a process is not ready: a code for programs, and words."""
 
     code: str
     detail: str
@@ -44,7 +44,7 @@ class Exposition:
 
 
 class Probes:
-    """Answers the three paths of one process. `find_problems`: why it is not ready at this moment."""
+    """The answers to the three paths of one process. `find_problems` returns why it is not ready now."""
 
     def __init__(self, exposition: Exposition, find_problems: Callable[[], Sequence[Problem]]) -> None:
         self._exposition = exposition

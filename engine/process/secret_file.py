@@ -10,13 +10,13 @@ from drumbeat.engine.process.settings import RereadSecret, read_secret
 from drumbeat.engine.process.telemetry import also_mask
 from drumbeat.engine.process.throttled_log import ThrottledLog
 
-REREAD_S = 1.0  # between two looks at a file; a network's file system answers that often
+REREAD_S = 1.0  # seconds between two looks at a file; a network's file system answers that often
 
 log = structlog.get_logger(__name__)
 
 
 class SecretFile:
-    """One secret. `value` is the present one. `path` None: it comes from elsewhere, and never changes."""
+    """A secret with its present `value`. If `path` is None, it comes from elsewhere and never changes."""
 
     def __init__(self, name: RereadSecret, value: SecretStr, path: Path | None) -> None:
         self.value = value
@@ -25,7 +25,7 @@ class SecretFile:
         self._unread = ThrottledLog("secret_not_read", "secret_read_again")
 
     def refresh(self) -> bool:
-        """Read the file; True if it holds another secret, which is `value` from now on.
+        """Read the file. True if it holds another secret, which is `value` from now on.
 
         A file that cannot be read, or that holds no such secret, is logged, and `value` stays.
         """

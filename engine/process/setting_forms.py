@@ -21,7 +21,7 @@ def _without_slash(url: str) -> str:
 
 
 def _shaped(pattern: str, shape: str) -> AfterValidator:
-    """A text that must match `pattern`. `shape` describes it in the error."""
+    """Return the form of a text that must match `pattern`. `shape` describes it in the error."""
 
     def check(value: str) -> str:
         if not re.fullmatch(pattern, value):
@@ -32,7 +32,9 @@ def _shaped(pattern: str, shape: str) -> AfterValidator:
 
 
 def _base_url(url: str) -> str:
-    """No user or password is allowed: errors show the URL, and the token authenticates the caller."""
+    """Check a URL. It may have no user or password: errors show it, and the token
+    authenticates the caller.
+    """
     try:
         is_valid = re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", url) and urlsplit(url).port != 0
     except ValueError:  # a bad port or unbalanced brackets
@@ -50,8 +52,9 @@ def _proxy(value: SecretStr) -> SecretStr:
 
 
 def _plain(value: SecretStr) -> SecretStr:
-    """Refuse control characters, such as the carriage return of a file written on Windows: no header may hold
-    one, and no signature would match.
+    """Refuse control characters, such as the carriage return of a file written on Windows.
+
+    No header may hold one, and no signature would match.
     """
     if not value.get_secret_value().isprintable():
         raise ValueError("must be a text without line ends and control characters")

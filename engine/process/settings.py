@@ -1,4 +1,4 @@
-"""All settings in one frozen object, checked once.
+"""The settings, all in one frozen object, checked once.
 
 Precedence: command line, environment (`DRUMBEAT_<NAME>`; for a secret also the path of a file in
 `DRUMBEAT_<NAME>_FILE`), `drumbeat.toml` in the working directory, defaults. An empty variable is ignored.
@@ -71,7 +71,7 @@ ROOT_HOME = Path("/var/lib/drumbeat")  # for root, Postgres runs as another user
 
 
 def default_home() -> Path:
-    """The default data directory. For root it is one that other users can enter, else the user's own.
+    """Return the default data directory. For root, other users can enter it. Other users have their own.
 
     If the user's data directory has a space in its path, as on macOS, it is `~/.drumbeat`: the embedded
     Postgres cannot use a path with spaces.
@@ -91,13 +91,15 @@ _REREAD_FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """What the engine needs to call the service. `pair_*`: the limit for one number and one recipient.
+    """The settings with which the engine calls the service. `pair_*`: the limit for one number and one
+    recipient.
 
-    `tag`: whether requests carry opaque data, which the service returns in statuses (open point "Send").
-    `quota_scope`: whether a messaging limit holds for each number or for all of the account together.
-    `silence_s`: how late a status may arrive. An attempt in doubt without a status for longer was probably
-    not sent. `proxy_url`: the HTTP proxy for the service; a secret, since it may hold a password.
-    `access_token_file`: where a sender looks for a new token; None: the token is from elsewhere.
+    `tag`: requests carry opaque data, which the service returns in statuses (open point "Send").
+    `quota_scope` says if a messaging limit holds for each number or for all numbers of the account together.
+    `silence_s` is how late a status may arrive. An attempt in doubt without a status for longer was probably
+    not sent. `proxy_url` is the HTTP proxy for the service; it is a secret, since it may hold a password.
+    `access_token_file` is the file in which a sender looks for a new token; None if the token is from
+    elsewhere.
     """
 
     base_url: str
@@ -120,16 +122,18 @@ class ServiceSettings:
 
 @dataclass(frozen=True, slots=True)
 class MetricsAddress:
-    """Where a process serves its metrics. Port 0 is any free one; the event `metrics_served` names it."""
+    """The address at which a process serves its metrics. Port 0 is any free one; the event `metrics_served`
+    names it.
+    """
 
     host: str
     port: int
 
 
 class Settings(BaseSettings):
-    """All settings, made by `load_settings`. `database_url` None means the embedded Postgres in `home`.
+    """The settings, made by `load_settings`. `database_url` None means the embedded Postgres in `home`.
 
-    The text below each one is what the reference says of it, in Markdown.
+    The text below each one is its entry in the reference, in Markdown.
     """
 
     model_config = SettingsConfigDict(
@@ -145,7 +149,7 @@ class Settings(BaseSettings):
     base_url: BaseUrl | None = None
     """The address of the service."""
     api_version: Version = API_VERSION
-    """The version of its interface."""
+    """The version of the service's interface."""
     access_token: Token | None = None
     """The access token of the account."""
     waba_id: Identifier | None = None
@@ -167,7 +171,7 @@ class Settings(BaseSettings):
     pair_burst: int = Field(default=PAIR_BURST, ge=1)
     """Messages from one number to one recipient at once."""
     quota_scope: QuotaScope = QuotaScope.NUMBER
-    """Whether a messaging limit holds for each `number`, or for all of the `account` together."""
+    """The scope of a messaging limit: each `number`, or all numbers of the `account` together."""
     silence_s: float = Field(default=SILENCE_S, gt=0)
     """After so many seconds without an event, while other events of its number arrive, a recipient in doubt
     counts as probably not sent. After a gap of five minutes in the number's events, the time begins anew.
@@ -177,11 +181,11 @@ class Settings(BaseSettings):
     as much, nothing is planned; `0` never checks.
     """
     notify_url: NotifyUrl | None = None
-    """Where notifications are posted."""
+    """The address to which notifications are posted."""
     notify_secret: PlainSecret | None = None
-    """The key with which these requests are signed; required with the address."""
+    """The key with which requests to that address are signed; required with the address."""
     notify_mail_to: MailAddresses | None = None
-    """To whom notifications are mailed; separate several addresses by commas."""
+    """The recipients of notifications by mail; separate several addresses by commas."""
     notify_mail_from: MailAddress | None = None
     """The sender of these mails; required with recipients."""
     smtp_url: SmtpUrl | None = None
@@ -199,7 +203,7 @@ class Settings(BaseSettings):
     `X-Forwarded-For` counts.
     """
     console_upload_mib: int = Field(default=200, ge=1)
-    """How large an uploaded audience may be."""
+    """The largest size of an uploaded audience."""
     console_approval: bool = False
     """`true`: in the console, a campaign starts only once a second person has started it too. The command
     line is not concerned.
@@ -222,12 +226,12 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the library names its arguments
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The precedence stated in the module's docstring. A variable outranks its `_FILE` variant."""
+        """Order the sources as the module's docstring says. A variable outranks its `_FILE` variant."""
         files = _SecretFiles(settings_cls)
         return init_settings, env_settings, files, TomlConfigSettingsSource(settings_cls, SETTINGS_FILE)
 
     def service(self) -> ServiceSettings:
-        """The settings for calls to the service. ConfigurationError names a missing one."""
+        """Return the settings for calls to the service. ConfigurationError names a missing one."""
         return ServiceSettings(
             base_url=self.required("base_url"),
             access_token=self.required_secret("access_token"),
@@ -244,11 +248,11 @@ class Settings(BaseSettings):
         )
 
     def disk(self) -> Disk | None:
-        """The disk of the embedded Postgres. None for another database: its operator watches its disk."""
+        """Return the disk of the embedded Postgres. None for another database: its operator watches it."""
         return None if self.database_url is not None else Disk(self.home, self.least_free_mib)
 
     def notifications(self) -> NotificationSettings:
-        """The channels that are set up. ConfigurationError names what one of them lacks."""
+        """Return the channels that are set up. ConfigurationError names what one of them lacks."""
         webhook = mail = None
         if self.notify_url is not None:
             webhook = WebhookSettings(self.notify_url, self.required_secret("notify_secret"))
@@ -258,7 +262,7 @@ class Settings(BaseSettings):
         return NotificationSettings(webhook, mail)
 
     def required(self, name: Literal["base_url", "waba_id", "notify_mail_from"]) -> str:
-        """A setting without a default. ConfigurationError says how to set it."""
+        """Return a setting without a default. ConfigurationError says how to set it."""
         value: str | None = getattr(self, name)
         if value is None:
             raise _missing(name)
@@ -267,7 +271,9 @@ class Settings(BaseSettings):
     def required_secret(
         self, name: Literal["access_token", "app_secret", "verify_token", "notify_secret", "smtp_url"]
     ) -> SecretStr:
-        """As `required`, for secrets. An empty secret counts as missing."""
+        """Return a secret without a default. An empty secret counts as missing. ConfigurationError says how
+        to set it.
+        """
         value: SecretStr | None = getattr(self, name)
         if value is None or not value.get_secret_value():
             raise _missing(name)
@@ -275,7 +281,9 @@ class Settings(BaseSettings):
 
 
 class _SecretFiles(PydanticBaseSettingsSource):
-    """Reads secrets from files: `DRUMBEAT_ACCESS_TOKEN_FILE=/run/secrets/token`. Strips white space."""
+    """A source that reads secrets from files: `DRUMBEAT_ACCESS_TOKEN_FILE=/run/secrets/token`. Strips white
+    space.
+    """
 
     def get_field_value(self, field: object, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002
         return self._read(field_name), field_name, False
@@ -291,8 +299,9 @@ class _SecretFiles(PydanticBaseSettingsSource):
 
 
 def secret_path(name: RereadSecret) -> Path | None:
-    """The file that the secret was read from; None if it is from elsewhere, or from a pipe, which can be read
-    only once and would block.
+    """Return the file that the secret was read from.
+
+    Returns None if the secret is from elsewhere, or from a pipe, which can be read only once and would block.
     """
     path = os.environ.get(f"{PREFIX}{name.upper()}_FILE")
     if not path or os.environ.get(PREFIX + name.upper()):
@@ -301,7 +310,7 @@ def secret_path(name: RereadSecret) -> Path | None:
 
 
 def read_secret(name: RereadSecret, path: Path) -> SecretStr:
-    """A secret as its file holds it now. ConfigurationError if the file holds none, or cannot be read."""
+    """Return a secret as its file holds it now. ConfigurationError if it holds none, or cannot be read."""
     where = f"environment {PREFIX}{name.upper()}_FILE"
     text = _read_file(path, where)
     try:

@@ -1,4 +1,4 @@
-"""Sets up logging: events with fields, written to stderr.
+"""The set-up of logging: events with fields, written to stderr.
 
 Law: no secret and no recipient's number is logged in readable form. Our own events, those of libraries, and
 tracebacks all pass the same masks.
@@ -61,12 +61,12 @@ def configure_logging(secrets: Iterable[SecretStr | None] = (), *, level: str | 
 
 
 def also_mask(secret: SecretStr) -> None:
-    """From now on, mask this secret too: a new one, beside those it may have replaced."""
+    """Mask this secret too from now on: it is new, beside those that it may have replaced."""
     _log_mask.mask([*_log_mask.secrets, secret][-MASKED_SECRETS_MAX:])
 
 
 def quieten() -> None:
-    """From now on, log only warnings and errors."""
+    """Log only warnings and errors from now on."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
 
 
@@ -77,7 +77,7 @@ class Mask:
         self.mask(secrets)
 
     def mask(self, secrets: Iterable[SecretStr | None]) -> None:
-        """From now on, mask these secrets and no others."""
+        """Mask these secrets from now on, and no others."""
         self.secrets = [secret for secret in secrets if secret is not None]
         self._hide = _hider(self.secrets)
 
@@ -86,12 +86,12 @@ class Mask:
 
 
 def mask_phone(phone: int | str) -> str:
-    """A recipient's number in the form that logs may show: `***4567`."""
+    """Return a recipient's number in the form that logs may show: `***4567`."""
     return MASK + str(phone)[-DIGITS_KEPT:]
 
 
 def mask_text(text: str) -> str:
-    """A text in the form that logs may show. It does not know the secrets of the settings."""
+    """Return a text in the form that logs may show. It does not know the secrets of the settings."""
     return _without_phones(_hider(())(text))
 
 
@@ -155,7 +155,7 @@ def _without_phones(text: str) -> str:
 
 
 class _CurrentStderr:
-    """Writes to the present `sys.stderr`: a live display replaces it for a while."""
+    """A stream that writes to the present `sys.stderr`, because a live display replaces it for a while."""
 
     def write(self, text: str) -> int:
         return sys.stderr.write(text)
@@ -165,7 +165,7 @@ class _CurrentStderr:
 
 
 class _Forward(logging.Handler):
-    """Passes the log records of libraries through the same masks to the same output."""
+    """A handler that passes the log records of libraries through the same masks to the same output."""
 
     def emit(self, record: logging.LogRecord) -> None:
         logger = structlog.get_logger()
@@ -173,4 +173,4 @@ class _Forward(logging.Handler):
         logger.log(level, record.getMessage(), logger=record.name, exc_info=record.exc_info)
 
 
-_log_mask = Mask()  # of the log
+_log_mask = Mask()  # the mask of the log

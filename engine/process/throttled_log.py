@@ -1,4 +1,4 @@
-"""Logs a repeated problem at most once a minute, and once when it is over."""
+"""The log of a repeated problem: at most one line a minute, and one when the problem is over."""
 
 from typing import Any
 
@@ -14,8 +14,9 @@ class ThrottledLog:
     """The log of one kind of problem in one process. Every part that meets the problem reports it here."""
 
     def __init__(self, event: str, end: str) -> None:
-        """`event` is logged as a warning; its field `times` counts the reports. `end` is logged when the
-        problem is over.
+        """Name the events. `event` is logged as a warning; its field `times` counts the reports.
+
+        `end` is logged when the problem is over.
         """
         self._event = event
         self._end = end
@@ -23,16 +24,16 @@ class ThrottledLog:
 
     @property
     def is_reported(self) -> bool:
-        """Whether the log says that the problem continues."""
+        """Return whether the log says that the problem continues."""
         return self._throttle.is_reported
 
     def report(self, **fields: Any) -> None:
-        """The problem occurred."""
+        """Report that the problem occurred."""
         if (times := self._throttle.count(monotonic_ns())) is not None:
             log.warning(self._event, times=times, **fields)
 
     def resolve(self, **fields: Any) -> None:
-        """The problem is over. Logs its end once, if the problem was logged."""
+        """Note that the problem is over. Log its end once, if the problem was logged."""
         if self._throttle.resolve():
             log.info(self._end, **fields)
 

@@ -1,4 +1,4 @@
-"""The access token of a process that sends: a new one in its file needs no restart."""
+"""The access token of a process that sends. A new token in its file needs no restart."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from drumbeat.engine.process.secret_file import REREAD_S, SecretFile
 
 
 class AccessToken:
-    """`use` gives a new token to the transport; requests that are written already carry the former one."""
+    """The token. `use` gives a new one to the transport; requests that are written carry the former one."""
 
     def __init__(self, file: SecretFile, use: Callable[[str], None]) -> None:
         self._file = file
@@ -17,19 +17,19 @@ class AccessToken:
 
     @property
     def cure(self) -> str:
-        """What a person does after the service refused the token."""
+        """Return what a person does after the service refused the token."""
         if self._file.path is not None:
             return "put a valid token into the file of DRUMBEAT_ACCESS_TOKEN_FILE"
         return "restart the sender with a valid DRUMBEAT_ACCESS_TOKEN, or use DRUMBEAT_ACCESS_TOKEN_FILE"
 
     def refresh(self) -> None:
-        """Take up the token of the file if it is another one."""
+        """Use the token of the file from now on if it is another one."""
         if self._file.refresh():
             self._use(self._file.value.get_secret_value())
             self._replaced_ns = monotonic_ns()
 
     def is_replaced_since(self, written_ns: int) -> bool:
-        """Whether a request written at that time carried a former token. Looks at the file at once."""
+        """Return whether a request written at that time carried a former token. Looks at the file at once."""
         self.refresh()
         return written_ns < self._replaced_ns
 

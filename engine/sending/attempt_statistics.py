@@ -1,4 +1,4 @@
-"""Statistics for the report and for metrics: what each number did, counted from the facts of a batch."""
+"""The statistics for the report and for metrics: each number's work, counted from the facts of a batch."""
 
 import secrets
 from collections import Counter
@@ -8,21 +8,21 @@ from itertools import pairwise
 from drumbeat.engine.store.facts import AttemptCounts, Fact, FactKind
 
 LATE_US_MAX = 60_000_000  # no reply takes this long
-GAP_US_MAX = 1_000_000  # of a longer pause between two attempts, only this much counts as time spent sending
-# Pairs of campaign and number whose last request is remembered; a process works on far fewer at a time.
+GAP_US_MAX = 1_000_000  # the most of a pause between two attempts that counts as time spent sending
+# Pairs of campaign and number whose last request is remembered. A process works on far fewer at a time.
 LAST_MAX = 10_000
 
 
 class AttemptStatistics:
-    """Counts for one process, from its start.
+    """The counts of one process, from its start.
 
-    `limits_per_s`: the limit of each number it sends with. `outcomes`: its messages, by number and by the
-    name of what became of them.
+    `limits_per_s` is the limit of each number that it sends with. `outcomes` counts its messages, by number
+    and by the name of their outcome.
     """
 
     def __init__(self, cpu_s: float) -> None:
-        """`cpu_s`: CPU seconds that the process has used so far."""
-        # Together they identify a batch, so that a batch that is repeated counts once.
+        """Start to count. `cpu_s` is the CPU seconds that the process has used so far."""
+        # Both identify a batch, so that a batch that is repeated counts once.
         self._name, self._batch = secrets.token_hex(8), 0
         self._cpu_s = cpu_s
         self._last_us: dict[tuple[int, str], int] = {}  # the last request of each number for each campaign
@@ -30,7 +30,10 @@ class AttemptStatistics:
         self.outcomes: Counter[tuple[str, str]] = Counter()
 
     def count(self, batch: Sequence[Fact], cpu_s: float) -> list[AttemptCounts]:
-        """What each number did for each campaign, by the requests of a batch. `cpu_s`: as in `__init__`."""
+        """Return the work of each number for each campaign, by the requests of a batch.
+
+        `cpu_s` is the CPU seconds that the process has used so far.
+        """
         self._batch += 1
         spent_s, self._cpu_s = cpu_s - self._cpu_s, cpu_s
         written: dict[tuple[int, str], list[Fact]] = {}
@@ -69,14 +72,14 @@ class AttemptStatistics:
         before_us = self._last_us.pop(key, min(times_us))
         if before_us - last_us > LATE_US_MAX:
             before_us = min(times_us)  # the wall clock was set back
-        self._last_us[key] = max(before_us, last_us)  # back at the end: the first is the oldest
+        self._last_us[key] = max(before_us, last_us)  # at the end again, so that the first is the oldest
         if len(self._last_us) > LAST_MAX:
             del self._last_us[next(iter(self._last_us))]
         return active_us(before_us, times_us)
 
 
 def _outcome_name(fact: Fact) -> str:
-    """What became of a message that was not accepted."""
+    """Return the name of the outcome of a message that was not accepted."""
     if fact.throttled:
         return "throttled"
     if fact.kind is FactKind.DEFERRED and fact.attempted_us is None:
@@ -85,7 +88,7 @@ def _outcome_name(fact: Fact) -> str:
 
 
 def active_us(before_us: int, times_us: Sequence[int]) -> int:
-    """The time spent sending since `before_us`, by the times of requests in any order."""
+    """Return the microseconds spent sending since `before_us`, by the times of requests in any order."""
     if (span_us := max(times_us) - before_us) <= GAP_US_MAX:
         return max(0, span_us)  # no pause; or nothing newer, as after a step of the clock
     sorted_us = [before_us, *sorted(time_us for time_us in times_us if time_us > before_us)]

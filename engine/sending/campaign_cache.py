@@ -1,6 +1,6 @@
-"""What one process knows of the running campaigns. It answers without the database, at any time.
+"""The cache of running campaigns in one process. It answers without the database, at any time.
 
-`CampaignReader` keeps it up to date. `Orders` and the outcome policy stop campaigns in it at once.
+`CampaignReader` keeps it up to date. `StopRequests` and the outcome policy stop campaigns in it at once.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -14,13 +14,13 @@ from drumbeat.engine.sending.messages import RunningCampaign
 from drumbeat.engine.sending.recipient_hours import Closed
 from drumbeat.engine.store.ranges import HeldRange
 
-# Campaigns kept; those that ended longest ago are removed first.
+# The number of campaigns kept. Those that ended longest ago are removed first.
 KNOWN_MAX = 200
 # After one number found no free range, no other number asks for this long. Towards the end of a campaign all
 # of them would ask, several times a second each: with 64 numbers for 40 ranges that was a seventh of the time
 # of all statements.
 NONE_FREE_NS = SECOND_NS // 5
-# How long a range is put off whose hours cannot be read. Its campaign is paused meanwhile.
+# The time for which a range is put off if its hours cannot be read. Its campaign is paused meanwhile.
 UNREADABLE_FOR = timedelta(minutes=1)
 
 log = structlog.get_logger(__name__)
@@ -35,7 +35,7 @@ class CampaignCache:
         self.refusal_runs = RefusalRuns()
         self.starts = 0  # how often a campaign was started or resumed
         self.has_priorities = False  # the running campaigns have different priorities
-        self.failures: dict[int, Exception] = {}  # of campaigns that are to be paused because of them
+        self.failures: dict[int, Exception] = {}  # campaigns to pause, and the failures that are the reason
 
     def __getitem__(self, campaign_id: int) -> RunningCampaign:
         return self._known[campaign_id]
@@ -44,7 +44,9 @@ class CampaignCache:
         return self._known.get(campaign_id)
 
     def log_fields(self, campaign_id: int) -> dict[str, Any]:
-        """The fields by which a log names a campaign: its name, whose digits may be masked, and its id."""
+        """Return the fields that name a campaign in logs: its name, whose digits may be
+        masked, and its id.
+        """
         campaign = self._known.get(campaign_id)
         return {"campaign": campaign.name if campaign else "", "campaign_id": campaign_id}
 
@@ -53,11 +55,11 @@ class CampaignCache:
         return sorted(self._running)
 
     def sends(self, campaign_id: int) -> bool:
-        """Whether recipients of the campaign may be claimed at this moment."""
+        """Return whether recipients of the campaign may be claimed at this moment."""
         return campaign_id in self._running and self._known[campaign_id].sending
 
     def closed(self, held: HeldRange) -> Closed | None:
-        """Why a range may not be claimed now although its campaign sends: the hours of its recipients.
+        """Return why a range may not be claimed now although its campaign sends: the hours of its recipients.
 
         A range whose zones cannot be read may not be claimed, and its campaign fails.
         """
@@ -67,12 +69,12 @@ class CampaignCache:
         if not campaign.failed:
             try:
                 return campaign.recipient_hours.closed(held.time_zones)
-            except Exception as error:  # computed: it concerns nothing but this range
+            except Exception as error:  # computed from stored values: the error concerns only this range
                 self.fail(held.campaign_id, error)
         return Closed(datetime.now(UTC) + UNREADABLE_FOR, "the campaign cannot be read")
 
     def sending_with(self, phone_number_id: str) -> list[int]:
-        """The campaigns that may send through a number at this moment."""
+        """Return the campaigns that may send through a number at this moment."""
         return [
             campaign_id
             for campaign_id in self.running
@@ -80,7 +82,9 @@ class CampaignCache:
         ]
 
     def with_free_ranges(self, phone_number_id: str) -> list[int]:
-        """As `sending_with`, without campaigns in which a number of this process just found no free range."""
+        """Return the campaigns of `sending_with`, without those in which a number of this process just found
+        no free range.
+        """
         now_ns = monotonic_ns()
         return [
             campaign_id
@@ -89,10 +93,10 @@ class CampaignCache:
         ]
 
     def note_free(self, campaign_id: int, *, is_free: bool) -> None:
-        """A range of the campaign was released: idle numbers may ask at once. Or a number got none, so the
-        others do not ask for a while.
+        """Note that a range of the campaign was released, or that a number got none.
 
-        They also skip one query if the number got none because this process lost its lease.
+        After a release, idle numbers may ask at once. If a number got none, the others do not ask for a
+        while. They also skip one query if the number got none because this process lost its lease.
         """
         if campaign := self._known.get(campaign_id):
             campaign.none_free_until_ns = 0 if is_free else monotonic_ns() + NONE_FREE_NS
@@ -113,7 +117,7 @@ class CampaignCache:
         self.stop(campaign_id)
 
     def start(self, campaign: RunningCampaign) -> bool:
-        """Add a campaign that the database says is running; True if it is new or was resumed by a person."""
+        """Add a campaign that the database says is running. True if it is new or was resumed by a person."""
         self._known[campaign.campaign_id] = campaign
         if campaign.campaign_id in self._running:
             return False
@@ -124,10 +128,10 @@ class CampaignCache:
         return True
 
     def end(self, campaign_id: int) -> None:
-        """The campaign no longer runs in the database. If it runs at the next read, a person resumed it."""
+        """Note that the stored campaign no longer runs. If it runs at the next read, a person resumed it."""
         self._running.discard(campaign_id)
         if campaign := self._known.pop(campaign_id, None):
-            self._known[campaign_id] = campaign  # behind those that ended before
+            self._known[campaign_id] = campaign  # placed behind those that ended before
 
     def remove_ended(self) -> None:
         """Keep at most KNOWN_MAX campaigns, and count refusals of running ones only."""

@@ -1,4 +1,4 @@
-"""Reads a campaign's guards from its row: hours and days, those of each recipient, the frequency cap."""
+"""The guards of a campaign, read from its row: hours and days, those of each recipient, the frequency cap."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,12 +11,14 @@ from drumbeat.engine.core.frequency_cap import FrequencyCap
 from drumbeat.engine.core.sending_hours import EVERY_DAY, SendingHours
 from drumbeat.engine.sending.recipient_hours import stored_zone
 
-RECIPIENT_ZONE = "recipient"  # campaigns.time_zone: the zone of each recipient
+RECIPIENT_ZONE = "recipient"  # the value of campaigns.time_zone for the zone of each recipient
 
 
 @dataclass(frozen=True, slots=True)
 class StoredGuards:
-    """`hours`: of the whole campaign, in `time_zone`; `recipient_hours`: in the zones of each recipient."""
+    """The stored guards. `hours` hold for the whole campaign, in `time_zone`; `recipient_hours` in the
+    recipient's zones.
+    """
 
     hours: SendingHours
     time_zone: ZoneInfo
@@ -25,7 +27,7 @@ class StoredGuards:
 
 
 def stored_guards(row: Mapping[str, Any]) -> StoredGuards:
-    """The guards of a row with the columns of the statement `running`."""
+    """Return the guards of a row with the columns of the statement `running`."""
     by_recipient = row["time_zone"] == RECIPIENT_ZONE
     window = _window(row["window_opens"], row["window_closes"])
     quiet = _window(row["quiet_until"], row["quiet_from"])

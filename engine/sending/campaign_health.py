@@ -1,6 +1,7 @@
-"""Watches the failures of running campaigns: judges their canaries, and keeps them to their error budgets.
+"""The watch over failures of running campaigns: it judges their canaries, and keeps them to their error
+budgets.
 
-Every process that sends a campaign does this, on what is stored. A verdict is made under the campaign's lock:
+Every process that sends a campaign does this, on what is stored. A verdict is made under the campaign's lock,
 so it is made once, and no approval is missed.
 """
 
@@ -25,7 +26,7 @@ log = structlog.get_logger(__name__)
 
 
 class CampaignHealth:
-    """Of the campaigns in the cache that are `is_watched`. The others cost nothing."""
+    """The health of the campaigns in the cache that are `is_watched`. The others cost nothing."""
 
     def __init__(self, context: FlowContext) -> None:
         self._cache = context.campaign_cache
@@ -33,7 +34,7 @@ class CampaignHealth:
         self._after_s = 0.0
 
     async def check(self, connection: Connection) -> None:
-        """Look at each watched campaign, once in `health_period_s`."""
+        """Check each watched campaign, once in `health_period_s`."""
         if time.monotonic() < self._after_s:
             return
         self._after_s = time.monotonic() + self._period_s

@@ -1,4 +1,4 @@
-"""Moves campaigns on: starts what is due, expires what is overdue, and ends what has nothing left to send."""
+"""The housekeeping of campaigns: it starts those that are due, expires the overdue, and ends the done."""
 
 import time
 
@@ -18,7 +18,7 @@ log = structlog.get_logger(__name__)
 
 
 class CampaignHousekeeping:
-    """For every campaign, or only the one with `campaign_id`."""
+    """The housekeeping of every campaign, or only of the one with `campaign_id`."""
 
     def __init__(self, context: FlowContext, campaign_id: int | None) -> None:
         self._context = context
@@ -26,10 +26,11 @@ class CampaignHousekeeping:
         self._only = campaign_id
         self._search_after_s = 0.0
         self._sample_after_s = 0.0
-        self.to_close: dict[int, str] = {}  # campaigns that ended early, and why: their ranges are still open
+        # campaigns that ended early, with the reason; their ranges are still open
+        self.to_close: dict[int, str] = {}
 
     async def move_due(self, connection: Connection) -> None:
-        """Start what is due and expire what is overdue."""
+        """Start the campaigns that are due, and expire those that are overdue."""
         sql = queries("campaign_cache")
         for row in await connection.fetch(sql["startable"], self._only):
             with contained(self._campaign_cache, row["campaign_id"]):
@@ -54,7 +55,7 @@ class CampaignHousekeeping:
             self.to_close[campaign_id] = "expired"
 
     async def _find_unclosed(self, connection: Connection) -> None:
-        """Find campaigns whose cancel or expiry was killed before every range was closed."""
+        """Find campaigns whose ranges are not all closed because a cancel or an expiry was killed."""
         if time.monotonic() < self._search_after_s:
             return
         for row in await connection.fetch(queries("campaign_cache")["unclosed"], self._only):
@@ -74,7 +75,9 @@ class CampaignHousekeeping:
             self._context.database_away.report(part="closing", problem=type(problem).__name__)
 
     async def finish(self, connection: Connection) -> None:
-        """Finish running campaigns with nothing left. Resends by policy come first: they keep one running."""
+        """Finish running campaigns with nothing left. Resends by policy come first, because they keep a
+        campaign running.
+        """
         await resend_by_policy(connection, silence_s=self._context.service.silence_s)
         for campaign_id in self._campaign_cache.running:
             with contained(self._campaign_cache, campaign_id):
@@ -88,7 +91,7 @@ class CampaignHousekeeping:
             log.info("campaign_finished", **fields, unknown=unknown)
 
     async def sample_rates(self, connection: Connection) -> None:
-        """Note what the numbers sent so far: the console and the report show their rates over time."""
+        """Store what the numbers sent so far. The console and the report show their rates over time."""
         if self._campaign_cache.running and time.monotonic() >= self._sample_after_s:
             await connection.execute(queries("rates")["sample_rates"], self._only)
             self._sample_after_s = time.monotonic() + self._context.timing.sample_period_s

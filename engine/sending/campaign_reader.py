@@ -1,4 +1,4 @@
-"""Reads the running campaigns from the database into the cache, a few times a second, and logs changes."""
+"""The reader of running campaigns: it updates the cache a few times a second, and logs changes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -28,9 +28,9 @@ from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.header_files import uploads_of
 from drumbeat.engine.store.queries import queries
 
-BLOCKED_PREFIX = "waiting: "  # of the stored reason while a running campaign may not send
+BLOCKED_PREFIX = "waiting: "  # beginning of the stored reason while a running campaign may not send
 
-# The log event for a campaign that a person, or another process, stopped, by its state.
+# The log events for a campaign that a person, or another process, stopped, by its state.
 STOPPED_EVENTS = {
     CampaignState.PAUSED: "campaign_paused",
     CampaignState.CANCELLED: "campaign_cancelled",
@@ -40,9 +40,10 @@ log = structlog.get_logger(__name__)
 
 
 class Block(NamedTuple):
-    """Why nothing may be claimed at this moment: in words, and as the code that is stored with them.
+    """The reason why nothing may be claimed at this moment: in words, and as the code that is stored with
+    them.
 
-    `stops` False: the numbers themselves claim nobody whom they may not write to, and may claim others.
+    `stops` False: the campaign continues. Its numbers claim only people whom they may write to.
     """
 
     reason: str
@@ -51,7 +52,7 @@ class Block(NamedTuple):
 
 
 class CampaignReader:
-    """Reads every running campaign, or only the one with `campaign_id` and messages to one person."""
+    """A reader of every running campaign, or only of that with `campaign_id` and messages to one person."""
 
     def __init__(
         self,
@@ -63,9 +64,10 @@ class CampaignReader:
         phone_number_ids: Sequence[str] = (),
         quotas: Quotas | None = None,
     ) -> None:
-        """`find_block` says why nothing at all may be claimed at this moment; None: it may.
+        """Set up the reader. `find_block` returns why nothing at all may be claimed at this moment; None if
+        it may.
 
-        `phone_number_ids`: the numbers of this process.
+        `phone_number_ids` are the numbers of this process.
         """
         self._cache = cache
         self._product = product
@@ -101,7 +103,8 @@ class CampaignReader:
         campaign = self._cache.get(row["campaign_id"])
         if campaign is None or campaign.failed:
             campaign = _running_campaign(row, self._product, self._clock_skew)
-        file_block = await _file_block(connection, campaign)  # first: once started, it may send at once
+        # read before the start: once started, the campaign may send at once
+        file_block = await _file_block(connection, campaign)
         _follow_edits(campaign, row)
         if started := self._cache.start(campaign):
             campaign.blocked_reason = _stored_blocked_reason(row)
@@ -110,7 +113,9 @@ class CampaignReader:
         await self._block(connection, campaign, block, started=started)
 
     async def _used_up(self, connection: Connection, campaign: RunningCampaign) -> Block | None:
-        """Whether the messaging limits of all numbers of a campaign are used up, and none sends for it."""
+        """Return the block if all numbers of a campaign used up their messaging limits;
+        None if one may send.
+        """
         used_up = self._quotas.used_up(campaign.phone_number_ids)
         if not used_up:
             return None
@@ -120,7 +125,10 @@ class CampaignReader:
         return Block(in_words(used_up), ReasonCode.MESSAGING_LIMIT, stops=False)
 
     async def _end(self, connection: Connection, campaign_id: int) -> None:
-        """Whoever finishes or expires a campaign logs it; a stop that came from outside is logged here."""
+        """End the campaign here, and log a stop that came from outside.
+
+        A process that finishes or expires a campaign logs that itself.
+        """
         self._cache.end(campaign_id)
         row = await connection.fetchrow(queries("campaign_cache")["state"], campaign_id)
         if row is not None and row["state"] in STOPPED_EVENTS:
@@ -142,9 +150,9 @@ class CampaignReader:
     async def _block(
         self, connection: Connection, campaign: RunningCampaign, block: Block | None, *, started: bool
     ) -> None:
-        """Let the campaign send unless it is blocked; store and log a change of that.
+        """Let the campaign send unless it is blocked. Store and log a change of that.
 
-        A blocked campaign stops at once; its reason is stored as soon as the database takes it.
+        A blocked campaign stops at once; its reason is stored as soon as the database accepts it.
         """
         campaign.sending = (block is None or not block.stops) and not campaign.stopped
         reason, code = (f"{BLOCKED_PREFIX}{block.reason}", block.code) if block else ("", None)
@@ -152,7 +160,8 @@ class CampaignReader:
         if changed:
             try:
                 await set_reason(connection, campaign.campaign_id, CampaignState.RUNNING, reason, code)
-            except asyncpg.DiskFullError:  # perhaps the reason itself; no cause to end a process that starts
+            # the reason itself may be what cannot be stored, which must not end a process that starts
+            except asyncpg.DiskFullError:
                 return
             campaign.blocked_reason = reason
         if changed or started:
@@ -162,7 +171,7 @@ class CampaignReader:
 
 
 def _follow_edits(campaign: RunningCampaign, row: asyncpg.Record) -> None:
-    """Take over what a person may change while the campaign runs."""
+    """Take over the options that a person may change while the campaign runs."""
     left_s, guards = row["expires_in_s"], stored_guards(dict(row))
     campaign.expires_ns = None if left_s is None else monotonic_ns() + int(left_s * SECOND_NS)
     campaign.hours, campaign.time_zone = guards.hours, guards.time_zone
@@ -209,5 +218,5 @@ def _running_campaign(row: asyncpg.Record, product: str, clock_skew: ClockSkew) 
 
 
 def _stored_blocked_reason(row: asyncpg.Record) -> str:
-    """The stored reason if it says that the campaign is blocked: any other reason is not ours to replace."""
+    """Return the stored reason if it says that the campaign is blocked. No other one may be replaced."""
     return row["reason"] if row["reason_code"] in WAITS else ""

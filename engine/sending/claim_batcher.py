@@ -1,4 +1,5 @@
-"""Claims for all numbers of a process together: one statement, and one commit, for those that ask at once.
+"""The claims for all numbers of a process together: one statement, and one commit, for those that ask at
+once.
 
 Law: a claim is reported to its number only after the commit. A number whose claim is refused, or whose range
 is locked at this moment, does not delay the others.
@@ -15,22 +16,23 @@ from drumbeat.engine.store.claims import WatermarkAdvance
 from drumbeat.engine.store.database import LOST_CONNECTION, OwnConnection, Pool
 from drumbeat.engine.store.frequency_cap import advance_within_caps
 
-# Between two statements: a commit waits for the disk, however much it holds. A number asks while its queue
-# still holds an eighth of a second of its rate. A number alone asks less often, so it never waits for this.
+# The time between two statements, because a commit waits for the disk, however much it holds. A number asks
+# while its queue still holds an eighth of a second of its rate. A number alone asks less often, so it never
+# waits for this.
 PERIOD_NS = SECOND_NS // 40
 
 log = structlog.get_logger(__name__)
 
 
 class Waiting(NamedTuple):
-    """A number that asked. `claimed_ns` becomes what `advance_watermark` returns."""
+    """The request of a number. `claimed_ns` becomes what `advance_watermark` returns."""
 
     wanted: WatermarkAdvance
     claimed_ns: asyncio.Future[int | None]
 
 
 class ClaimBatcher:
-    """One for each process. `run` asks the database; any number may call `advance_watermark` meanwhile."""
+    """A batcher for one process. `run` calls the database; numbers may call `advance_watermark` meanwhile."""
 
     def __init__(self, pool: Pool) -> None:
         self._own = OwnConnection(pool)
@@ -38,11 +40,11 @@ class ClaimBatcher:
         self._asked = asyncio.Event()
 
     async def advance_watermark(self, wanted: WatermarkAdvance) -> int | None:
-        """Claim; returns when the claiming statement was issued, in ns on the suspend-aware clock.
+        """Claim, and return when the claiming statement was issued, in ns on the suspend-aware clock.
 
         None: nothing is claimed, or the statement failed for one of its numbers. `opted_out_phones`,
         `recorded_above` and `advance_watermark` of the store find out why. Raises what a lost database
-        raises: then `read_watermark` finds out whether it is claimed.
+        raises. Then `read_watermark` finds out whether it is claimed.
         """
         claimed_ns: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
         self._waiting.append(Waiting(wanted, claimed_ns))
@@ -50,7 +52,7 @@ class ClaimBatcher:
         return await claimed_ns
 
     async def run(self) -> None:
-        """Claim until cancelled; numbers that wait then are cancelled too."""
+        """Claim until cancelled. Numbers that wait then are cancelled too."""
         issued_ns = -PERIOD_NS
         batch: list[Waiting] = []
         try:
@@ -78,7 +80,8 @@ class ClaimBatcher:
                 if not ask.claimed_ns.done():
                     ask.claimed_ns.set_exception(problem)
             return
-        except Exception:  # of one number or campaign: each finds out alone, and only that one fails
+        # the error is of one number or campaign: each number claims alone, and only that one fails
+        except Exception:
             log.exception("claims_failed_together", numbers=len(batch))
             claimed, issued_ns = set(), 0
         for wanted, claimed_ns in batch:

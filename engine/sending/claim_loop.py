@@ -1,4 +1,5 @@
-"""Claims recipients for one number, ahead of its pace, and gives the claimed messages to its dispatcher.
+"""The loop that claims recipients for one number, ahead of its pace, and gives the messages to its
+dispatcher.
 
 The claims run a quarter of a second of the rate ahead: a write never waits for a commit, and few recipients
 are in doubt if the process dies. Whatever forbids sending stops the next claim; it never leaves claimed
@@ -29,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 class ClaimLoop:
-    """The claims of one number. `idle`: it may claim, found nothing, and nothing was in flight."""
+    """The claim loop of one number. `idle`: it may claim, found nothing, and nothing was in flight."""
 
     def __init__(
         self,
@@ -80,9 +81,10 @@ class ClaimLoop:
         self._dispatcher.queue.low.set()
 
     async def _step(self) -> bool:
-        """One round: release ranges, claim retries, claim first attempts. False: nothing could be claimed."""
+        """Do one round: release ranges, claim retries, claim first attempts. False: nothing is claimed."""
         if self._dispatcher.failure is not None:
-            raise self._dispatcher.failure  # better given up, all accounted for, than standing still
+            # the number is given up, with all its messages accounted for, instead of standing still
+            raise self._dispatcher.failure
         now_ns = monotonic_ns()
         if self._retries.unanswered:
             await self._dispatcher.idle()
@@ -91,7 +93,7 @@ class ClaimLoop:
         if self._pace.bucket.wait_ns(now_ns) > CLAIM_VALID_S * SECOND_NS:
             self._dispatcher.release_queue("the number waits")  # a claim would expire in the queue, unnoticed
         if self._must_wait(now_ns):
-            self.idle = False  # others would leave ranges to it
+            self.idle = False  # otherwise other numbers would leave ranges to it
             return False
         ahead = self._pace.claim_ahead()
         self._dispatcher.queue.low_below = max(1, ahead // 2)

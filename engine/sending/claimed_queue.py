@@ -8,11 +8,11 @@ from drumbeat.engine.sending.messages import ClaimedMessage
 
 
 class ClaimedQueue:
-    """`messages` wait in order. `taken` counts those that left the queue and have no outcome, and
-    `connecting` those of them that still wait for a connection and a permit.
+    """A queue. `messages` wait in order. `taken` counts messages that left the queue and have no outcome.
 
-    `low` is set when fewer than `low_below` messages are unwritten: more may be claimed. `idle` is set while
-    every message has its outcome.
+    `connecting` counts those of them that still wait for a connection and a permit. `low` is set when fewer
+    than `low_below` messages are unwritten: more may be claimed. `idle` is set while every message has its
+    outcome.
     """
 
     __slots__ = ("connecting", "idle", "low", "low_below", "messages", "taken")
@@ -27,12 +27,12 @@ class ClaimedQueue:
 
     @property
     def unwritten(self) -> int:
-        """Messages that are certainly not written."""
+        """Return how many messages are certainly not written."""
         return len(self.messages) + self.connecting
 
     @property
     def unfinished(self) -> int:
-        """Messages without an outcome."""
+        """Return how many messages have no outcome."""
         return len(self.messages) + self.taken
 
     def add(self, messages: Iterable[ClaimedMessage]) -> None:
@@ -45,7 +45,7 @@ class ClaimedQueue:
         return self.messages.popleft()
 
     def finish(self) -> bool:
-        """A taken message has its outcome; True if it was the last one."""
+        """Note that a taken message has its outcome. True if it was the last one."""
         self.taken -= 1
         if self.taken or self.messages:
             return False

@@ -1,4 +1,4 @@
-"""Sends messages for which no connection is free: each in a task that opens one and waits for its permit."""
+"""The sender of messages without a free connection. A task for each opens one and waits for its permit."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,11 +14,13 @@ from drumbeat.engine.sending.pacer import Pacer
 log = structlog.get_logger(__name__)
 
 OutcomeHandler = Callable[[ClaimedMessage, Outcome, int | None], None]
-"""(message, outcome, when it was written on the monotonic clock, or None)."""
+"""The handler of an outcome: the message, its outcome, when it was written (monotonic clock) or None."""
 
 
 class ConnectionOpener:
-    """Of one number. `on_outcome` is called once for each message given to `open_for`, `on_bug` for a bug."""
+    """An opener of one number. It calls `on_outcome` once for each message of `open_for`,
+    `on_bug` for a bug.
+    """
 
     def __init__(
         self,
@@ -35,7 +37,8 @@ class ConnectionOpener:
         self._queue = queue
         self._on_outcome = on_outcome
         self._on_bug = on_bug
-        # A task has its message here until it runs: one that is cancelled before that never runs at all.
+        # A task's message is here until the task runs: a task that is cancelled before that never runs at
+        # all.
         self._tasks: dict[asyncio.Task[None], ClaimedMessage | None] = {}
 
     def open_for(self, message: ClaimedMessage) -> None:
@@ -46,7 +49,7 @@ class ConnectionOpener:
         task.add_done_callback(self._task_ended)
 
     def abort(self) -> None:
-        """End what is in flight: a request without a reply becomes Unknown."""
+        """End requests in flight. A request without a reply becomes Unknown."""
         for task in self._tasks:
             task.cancel()
 
@@ -64,7 +67,8 @@ class ConnectionOpener:
         outcome: Outcome | None = None
         try:
             outcome = await self._transport.send(self._phone_number_id, message.payload, gate)
-        except Exception as problem:  # a bug must not lose a recipient: take the worst that may have happened
+        # a bug must not lose a recipient: assume the worst that may have happened
+        except Exception as problem:
             log.exception("attempt_failed_unexpectedly")
             outcome = gate.interrupted(f"{type(problem).__name__} while sending")
         finally:
@@ -76,7 +80,7 @@ class ConnectionOpener:
 
 
 class _PermitGate:
-    """The transport calls it with a connection in hand: it waits for the permit, and the write follows."""
+    """A gate that the transport calls with a free connection: it waits for the permit; the write follows."""
 
     __slots__ = ("_closed", "_expires_ns", "_pacer", "_queue", "written_ns")
 
@@ -93,12 +97,12 @@ class _PermitGate:
         return permitted
 
     def close(self) -> None:
-        """The message waits for nothing more."""
+        """Note that the message waits for nothing more."""
         if not self._closed:
             self._closed = True
             self._queue.connecting -= 1
             self._queue.signal_if_low()
 
     def interrupted(self, reason: str) -> Outcome:
-        """The outcome of a request that ended without one."""
+        """Return the outcome of a request that ended without one."""
         return NotSent("drained") if self.written_ns is None else Unknown(reason)

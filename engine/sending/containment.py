@@ -1,9 +1,10 @@
-"""Failures that concern one number or one campaign: it is stopped with its reason, and the others go on.
+"""The containment of failures that concern one number or one campaign: it is stopped with its reason.
 
-Law: whatever stands in one row never ends a process. A number that fails is stopped (`FailedNumbers`), a
-campaign that fails is paused (`CampaignReader`). Both are logged and told, and a person ends them. What
-concerns the whole process passes: a lost connection, which each part repeats; an error with an exit code, as
-of a number that another process holds; too little memory; a cancellation.
+Law: no content of a row ends a process, and the other numbers and campaigns continue. A number that fails is
+stopped (`FailedNumbers`), a campaign that fails is paused (`CampaignReader`). Both are logged and notified,
+and a person ends them. Errors that concern the whole process pass: a lost connection, which each part
+repeats; an error with an exit code, as of a number that another process holds; too little memory; a
+cancellation.
 """
 
 from collections.abc import Iterator
@@ -31,7 +32,7 @@ def reason_of(error: Exception) -> str:
 
 @contextmanager
 def contained(cache: CampaignCache, campaign_id: int) -> Iterator[None]:
-    """Stop the campaign if what is done here for it fails. `CampaignReader` pauses it."""
+    """Stop the campaign if the work of the block for it fails. `CampaignReader` pauses it."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Writes the claimed messages of one number, in order, each when its permit is due.
+"""The dispatcher: it writes the claimed messages of one number, in order, each when its permit is due.
 
 The fast path: a permit is due, a connection is free, the message is written, and its reply is handled where
 it arrives. If no connection is free, the connection opener sends the message in a task of its own, and the
@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 
 
 class Dispatcher:
-    """Of one number. `on_outcome` is called once for each message that `send` was given."""
+    """A dispatcher of one number. It calls `on_outcome` once for each message given to `send`."""
 
     def __init__(
         self, phone_number_id: str, transport: Transport, bucket: TokenBucket, on_outcome: OutcomeHandler
@@ -42,14 +42,14 @@ class Dispatcher:
         self._opener = ConnectionOpener(
             phone_number_id, transport, self.pacer, self.queue, self._settle, self._failed
         )
-        self._written: set[IdleConnection] = set()  # on the fast path, without a reply
+        self._written: set[IdleConnection] = set()  # connections of the fast path that wait for a reply
         self._lacking = 0  # permits without a connection at the last call of `serve`
 
     def send(self, messages: list[ClaimedMessage]) -> None:
         self.queue.add(messages)
 
     def serve(self, due: int, loop: Busyness = Busyness.CALM) -> bool:
-        """Write up to `due` messages whose permits are due; False if there is nothing to send.
+        """Write up to `due` messages whose permits are due. False if there is nothing to send.
 
         A message that lacks a free connection in two calls in a row gets a new one, if the in-flight limit
         allows it: between two calls, replies most often free a connection.
@@ -74,16 +74,16 @@ class Dispatcher:
         self._on_outcome(message, NotSent(reason), None)
 
     def learn(self) -> None:
-        """Call it a few times a second."""
+        """Learn from the replies so far. Call it a few times a second."""
         self._feedback.learn()
 
     @property
     def durations(self) -> Histogram:
-        """Of requests, from the write to the reply, in nanoseconds."""
+        """Return the durations of requests, from the write to the reply, in nanoseconds."""
         return self._feedback.durations
 
     def late_ns(self, now_ns: int) -> int:
-        """For how long the first message of the queue could have been written; 0 if the queue is empty."""
+        """Return for how long the first message of the queue could have been written; 0 if there is none."""
         if not self.queue.messages:
             return 0
         valid_ns = self.queue.messages[0].expires_ns - suspend_aware_ns()
@@ -91,22 +91,22 @@ class Dispatcher:
         return min(claimed_ns_ago, self.pacer.bucket.late_ns(now_ns))
 
     async def idle(self) -> None:
-        """Return when every message has its outcome."""
+        """Wait until every message has its outcome."""
         await self.queue.idle.wait()
 
     def release_queue(self, reason: str = "drained") -> None:
-        """Write nothing more: what waits in the queue was certainly not sent."""
+        """Write nothing more. The messages of the queue were certainly not sent."""
         while self.queue.messages:
             self._settle(self.queue.take(), NotSent(reason), None)
 
     def abort(self) -> None:
-        """After `release_queue`, end what is in flight: a request without a reply becomes Unknown."""
+        """End requests in flight, after `release_queue`. A request without a reply becomes Unknown."""
         self._opener.abort()
         for connection in list(self._written):
             connection.disconnect("the process was stopped")
 
     def _write_due(self, due: int) -> int:
-        """Write up to `due` messages to free connections; returns how many lack one."""
+        """Write up to `due` messages to free connections, and return how many lack one."""
         queue, take, acquire_idle = self.queue, self.pacer.bucket.take, self._transport.acquire_idle
         messages = queue.messages
         for written in range(due):
@@ -127,14 +127,14 @@ class Dispatcher:
         return 0
 
     def _release_expired(self) -> None:
-        """A message whose claim expired in the queue is not written any more."""
+        """Settle messages whose claims expired in the queue. They are no longer written."""
         while self.queue.messages and suspend_aware_ns() >= self.queue.messages[0].expires_ns:
             self._settle(self.queue.take(), NotSent("claim expired"), None)
 
     def _answered(
         self, connection: IdleConnection, message: ClaimedMessage, written_ns: int, outcome: Outcome
     ) -> None:
-        """The outcome of a request on the fast path."""
+        """Settle a message of the fast path by the outcome of its request."""
         self._written.discard(connection)
         self._settle(message, outcome, written_ns)
 

@@ -1,4 +1,4 @@
-"""The numbers of a process that failed, by what their row holds or in their loops.
+"""The numbers of a process that failed, because of their rows or in their loops.
 
 Law: a number that fails ends no process. It is given up and stopped until a person resumes it. Then it is
 taken anew, with another epoch: what the failure left without an outcome is in doubt.
@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 
 class FailedNumbers:
-    """The numbers that are not taken before a person resumed them. `part_with` ends the work of one."""
+    """The numbers that are not taken before a person resumes them. `part_with` ends the work of one."""
 
     def __init__(self, stop_requests: StopRequests, part_with: Callable[[str], None]) -> None:
         self._stop_requests = stop_requests
@@ -32,7 +32,7 @@ class FailedNumbers:
 
     @contextmanager
     def contained(self, phone_number_id: str) -> Iterator[None]:
-        """Give up the number if what is done here for it fails."""
+        """Give up the number if the work of the block for it fails."""
         try:
             yield
         except Exception as error:
@@ -41,7 +41,7 @@ class FailedNumbers:
             self._give_up(phone_number_id, error)
 
     def _give_up(self, phone_number_id: str, error: Exception) -> None:
-        """The worker stores the stop, as if the service had refused the number."""
+        """Give up a number. The worker stores the stop, as if the service had refused the number."""
         if phone_number_id in self._failed:
             return
         log.error("number_failed", number=phone_number_id, exc_info=error)
@@ -50,7 +50,7 @@ class FailedNumbers:
         self._part_with(phone_number_id)
 
     async def take_resumed(self, connection: Connection) -> list[str]:
-        """Return the numbers that a person resumed. They count as failed no more."""
+        """Return the numbers that a person resumed. They no longer count as failed."""
         stored = [number for number in self._failed if not self._stop_requests.has_rest_for(number)]
         if not stored:
             return []
@@ -60,5 +60,5 @@ class FailedNumbers:
         return resumed
 
     def wait_for(self, phone_number_id: str) -> None:
-        """Look for a resumed number again: it could not be taken, while its former lease still runs."""
+        """Look for a resumed number again, because it could not be taken while its former lease runs."""
         self._failed.add(phone_number_id)

@@ -1,4 +1,5 @@
-"""Feeds one number: takes ranges of campaigns that may send, and reads each in one page ahead of need.
+"""The feeder of one number: it takes ranges of campaigns that may send, and reads each in one page ahead of
+need.
 
 `engine.core.order` says which campaign is next. A range that the number holds waits while recipients of a
 higher priority are in hand.
@@ -19,8 +20,9 @@ from drumbeat.engine.store.ranges import HeldRange, own_ranges, put_off, release
 
 
 class Feeder:
-    """The ranges that one number holds. `held` includes those whose recipients are all claimed; `in_hand` has
-    the recipients that are not.
+    """The ranges that one number holds. `held` includes ranges whose recipients are all claimed.
+
+    `in_hand` has the recipients that are not claimed yet.
     """
 
     def __init__(
@@ -31,8 +33,10 @@ class Feeder:
         leaves: Callable[[int], bool] = lambda _campaign_id: False,
         waits: Callable[[int], bool] = lambda _campaign_id: False,
     ) -> None:
-        """`leaves`: whether the free ranges of a campaign are left to other numbers at this moment. `waits`:
-        whether the number may claim nobody of a campaign at this moment.
+        """Set up the feeder. Both functions are about a campaign at this moment.
+
+        `leaves` returns whether its free ranges are left to other numbers. `waits` returns whether the number
+        may claim none of its recipients.
         """
         self._pool = pool
         self._lease = lease
@@ -47,7 +51,7 @@ class Feeder:
         self.held: dict[int, HeldRange] = {}
 
     async def recover(self) -> None:
-        """Feed the ranges that the database holds for us: after a take-over, and after an answer was lost."""
+        """Feed the ranges that are stored as this number's: after a takeover, and after a lost answer."""
         self._uncertain, self._starts = False, self._campaign_cache.starts
         async with self._pool.acquire(timeout=5) as connection:
             ranges = await own_ranges(connection, self._lease)
@@ -57,15 +61,16 @@ class Feeder:
                 await self._add(held)
 
     async def feed(self) -> Feed | None:
-        """The feed to claim from now, or None if no campaign has recipients for this number."""
+        """Return the feed to claim from now, or None if no campaign has recipients for this number."""
         if (feed := self.in_hand.first()) is not None:
             return feed
         await (self._ahead or self._fetch(need=1))
         return self.in_hand.first()
 
     def look_ahead(self, need: int) -> None:
-        """Start to fetch the next range if fewer than `need` recipients are read and not yet claimed, not
-        counting those of a lower priority than the range.
+        """Start to fetch the next range if fewer than `need` recipients are read and not yet claimed.
+
+        Recipients of a lower priority than the range do not count.
         """
         if self._ahead is not None:
             return
@@ -76,13 +81,13 @@ class Feeder:
         self._ahead.add_done_callback(self._fetched)
 
     def remove(self, range_ids: set[int]) -> None:
-        """These ranges are no longer ours."""
+        """Remove ranges that the number no longer holds."""
         for range_id in range_ids:
             self.in_hand.remove(range_id)
             self.held.pop(range_id, None)
 
     async def release_ranges(self, ranges: list[HeldRange]) -> None:
-        """Release ranges in which, as the caller knows, nothing is under way."""
+        """Release ranges. The caller knows that no message of them is under way."""
         if ranges:
             self._uncertain = True  # a range with a claim that has no outcome stays ours
             async with self._pool.acquire(timeout=5) as connection:
@@ -92,28 +97,30 @@ class Feeder:
                 self._campaign_cache.note_free(held.campaign_id, is_free=True)
 
     async def close(self, timeout_s: float) -> None:
-        """End a fetch that is in progress; a range that it takes within `timeout_s` is kept in `held`."""
+        """End a fetch that is in progress. A range that it takes within `timeout_s` is kept in `held`."""
         if self._ahead is not None:
             _, stuck = await asyncio.wait([self._ahead], timeout=timeout_s)
             for task in stuck:
                 task.cancel()
 
     def _claimants(self) -> list[RunningCampaign]:
-        """The campaigns that may have a free range for this number."""
+        """Return the campaigns that may have a free range for this number."""
         cache = self._campaign_cache
         free = cache.with_free_ranges(self._lease.phone_number_id)
         return [cache[campaign_id] for campaign_id in free if not self._waits(campaign_id)]
 
     def _next(self, need: int, claimants: Sequence[RunningCampaign]) -> list[int]:
-        """The campaigns to ask for a range, in order: those of whose priority too few recipients are here."""
+        """Return the campaigns to ask for a range, in order: those whose priority has too few recipients
+        here.
+        """
         wanted = {rank for rank in Priority if self.in_hand.count(rank) < need}
         return self._order.in_order(claimant for claimant in claimants if claimant.priority in wanted)
 
     async def _fetch(self, need: int) -> None:
         """Take one range, of the first campaign of the order that has one.
 
-        After a fail-over, the database may say that we hold ranges that we released. Campaigns were paused
-        then, and start again.
+        After a fail-over, the database may say that this number holds ranges that it released. Campaigns were
+        paused then, and start again.
         """
         try:
             if self._uncertain or self._starts != self._campaign_cache.starts:
@@ -136,16 +143,17 @@ class Feeder:
             self._campaign_cache.note_free(campaign_id, is_free=False)
 
     async def _take(self, campaign_id: int) -> HeldRange | None:
-        """A free range whose recipients may be sent to now.
+        """Return a free range whose recipients may be sent to now; None if there is none.
 
-        One that may not puts off all free ranges of its time zones, so few come before the first that may.
+        A range that may not be sent now puts off all free ranges of its time zones, so few come before the
+        first that may.
         """
         async with self._pool.acquire(timeout=5) as connection:
             while (held := await take_range(connection, self._lease, campaign_id)) is not None:
                 closed = self._campaign_cache.closed(held)
                 if (
                     closed is None or held.claimed_through >= held.last_seq
-                ):  # perhaps it is only to be finished
+                ):  # perhaps the range only has to be finished
                     return held
                 await put_off(connection, self._lease, held, closed.due_at, closed.reason)
         return None

@@ -1,4 +1,4 @@
-"""The recipients that one number has read and not yet claimed, and which of them it may claim now."""
+"""The recipients that one number has read and not yet claimed, and those of them that it may claim now."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ class Feed:
 
 
 class FeedsInHand:
-    """`waits`: whether the number may claim nobody of a campaign at this moment."""
+    """The feeds of one number. `waits` returns whether the number may claim none of a campaign now."""
 
     def __init__(self, campaign_cache: CampaignCache, waits: Callable[[int], bool]) -> None:
         self._campaign_cache = campaign_cache
@@ -28,7 +28,7 @@ class FeedsInHand:
 
     @property
     def unclaimed(self) -> int:
-        """How many recipients are read and not yet claimed."""
+        """Return how many recipients are read and not yet claimed."""
         return sum(len(feed.page) for feed in self._feeds)
 
     @property
@@ -37,7 +37,7 @@ class FeedsInHand:
 
     @property
     def priority(self) -> Priority | None:
-        """Of the recipients that are claimed next; None: there are none."""
+        """Return the priority of the recipients that are claimed next; None if there are none."""
         feed = self.first()
         return None if feed is None else self._priority_of(feed)
 
@@ -49,27 +49,27 @@ class FeedsInHand:
         self._feeds = deque(feed for feed in self._feeds if feed.held.range_id != range_id)
 
     def sends(self, campaign_id: int) -> bool:
-        """Whether the number may claim recipients of a campaign at this moment."""
+        """Return whether the number may claim recipients of a campaign at this moment."""
         return self._campaign_cache.sends(campaign_id) and not self._waits(campaign_id)
 
     def may_send(self, held: HeldRange) -> bool:
-        """Whether the number may claim in a range: the hours of its recipients allow it, too."""
+        """Return whether the number may claim in a range: the hours of its recipients must allow it, too."""
         return self.sends(held.campaign_id) and self._campaign_cache.closed(held) is None
 
     def first(self) -> Feed | None:
-        """Of the highest priority; among these, the one that was taken first."""
+        """Return the feed of the highest priority; among several, the one that was taken first."""
         if self._campaign_cache.has_priorities:
             return max(self._sendable(), key=self._priority_of, default=None)
         return next(self._sendable(), None)
 
     def outranked(self) -> list[HeldRange]:
-        """Held ranges that wait, because recipients of a higher priority are in hand."""
+        """Return held ranges that wait, because recipients of a higher priority are in hand."""
         if not self._campaign_cache.has_priorities or (first := self.priority) is None:
             return []
         return [feed.held for feed in self._sendable() if self._priority_of(feed) < first]
 
     def count(self, lowest: Priority = Priority.LOW) -> int:
-        """How many recipients of this priority or a higher one could be claimed now."""
+        """Return how many recipients of this priority or a higher one could be claimed now."""
         return sum(
             len(feed.page)
             for feed in self._feeds

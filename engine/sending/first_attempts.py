@@ -1,4 +1,5 @@
-"""Claims first attempts for one number: guards the next recipients of a page, then raises the watermark.
+"""The claims of first attempts for one number: the next recipients of a page are guarded, then the watermark
+rises.
 
 Law: nothing is sent before the claim is known to be committed. If the answer to a COMMIT was lost, the
 database is asked whether it happened before anything else is claimed.
@@ -41,7 +42,9 @@ from drumbeat.engine.store.retried import retry_verdicts
 
 
 class FirstAttempts:
-    """For one number. If `claim` raises ClaimRefused, or what a lost database raises, nothing is claimed."""
+    """The first attempts of one number. If `claim` raises ClaimRefused, or the error of a lost database,
+    nothing is claimed.
+    """
 
     def __init__(
         self, context: FlowContext, lease: Lease, feeder: Feeder, pairs: PairGuard, quota: NumberQuota
@@ -55,7 +58,7 @@ class FirstAttempts:
     async def claim(self, feed: Feed, limit: int) -> GrantedClaims:
         """Claim the feed's next recipients, `limit` at most, and remove them from it.
 
-        Claims nobody if the messaging limit allows not even the first one.
+        It claims nobody if the messaging limit allows not even the first one.
         """
         candidates, guarded = list(islice(feed.page, limit)), None
         with contained(self._context.campaign_cache, feed.held.campaign_id):
@@ -76,7 +79,7 @@ class FirstAttempts:
         return GrantedClaims(guarded.passed, [1] * len(guarded.passed), claimed_ns)
 
     async def _within_quota(self, candidates: list[Candidate], guarded: Guarded) -> list[Candidate]:
-        """The candidates before the first who waits for the messaging limit; `guarded` keeps only them."""
+        """Return the candidates before the first who waits for the messaging limit. `guarded` keeps these."""
         admitted = await self._quota.admit_first(guarded.passed)
         if admitted == len(guarded.passed):
             return candidates
@@ -86,7 +89,7 @@ class FirstAttempts:
         return [candidate for candidate in candidates if candidate.seq < waits]
 
     async def _advance(self, feed: Feed, claimed_through: int, guarded: Guarded) -> int:
-        """Raise the watermark; returns when the claiming statement was issued, on the suspend-aware clock.
+        """Raise the watermark, and return when the claiming statement was issued, on the suspend-aware clock.
 
         Recipients who opted out since the page was read are then no longer in `guarded.passed`.
         """
@@ -103,14 +106,14 @@ class FirstAttempts:
                 raise
         except (
             asyncpg.PostgresError
-        ) as error:  # rolled back: what is stored of the campaign cannot be claimed
+        ) as error:  # rolled back: the stored data of the campaign cannot be claimed
             self._context.campaign_cache.fail(feed.held.campaign_id, error)
             raise ClaimRefused(f"the claim failed: {error}") from error
         feed.held.claimed_through = claimed_through
         return claimed_ns
 
     async def _in_batch(self, feed: Feed, claimed_through: int, guarded: Guarded) -> int | None:
-        """Claim with other numbers, as nearly always. None: not claimed, and `_alone` finds out why."""
+        """Claim with other numbers, as nearly always. None: nothing is claimed; `_alone` finds out why."""
         if guarded.decided or self._campaign(feed).is_retry:
             return None
         return await self._context.claim_batcher.advance_watermark(
@@ -145,9 +148,9 @@ class FirstAttempts:
     async def _follow_refusal(self, feed: Feed) -> None:
         """Find out why a claim was refused, and leave the feed as the database has it.
 
-        If the watermark stands where we left it, the range is closed, and only outcomes are still to come. If
-        it stands further on, an earlier claim was committed late and its answer lost: what it covers was not
-        sent, and is deferred.
+        If the stored watermark equals ours, the range is closed, and only outcomes are still to come. If it
+        is higher, an earlier claim was committed late and its answer lost. The recipients of that claim were
+        not sent to, and are deferred.
         """
         claimed_through = await self._stored_watermark(feed)
         if claimed_through == feed.held.claimed_through:
@@ -157,7 +160,10 @@ class FirstAttempts:
         feed.held.claimed_through = claimed_through
 
     async def _stored_watermark(self, feed: Feed) -> int:
-        """Ask until the database answers. ClaimRefused: the range has a new owner, and is removed here."""
+        """Read the watermark; repeat until the database answers.
+
+        ClaimRefused means that the range has a new owner, and it is removed here.
+        """
         while True:
             try:
                 async with self._context.pool.acquire(timeout=5) as connection:

@@ -1,4 +1,4 @@
-"""What the numbers of one process share."""
+"""The context of the sending flow: the parts that the numbers of one process share."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,18 +26,18 @@ from drumbeat.engine.store.database import Pool
 from drumbeat.engine.store.leases import Lease
 from drumbeat.engine.store.sending_processes import IdleNumber
 
-# Tag encoders kept, one for a range; a number makes messages of a few ranges at a time.
+# Tag encoders kept, one for each range. A number makes messages of a few ranges at a time.
 TAG_ENCODERS_MAX = 1_024
 
 
 class NumberWaits(Protocol):
-    """Which campaigns wait for the messaging limit of a number."""
+    """The campaigns that wait for the messaging limit of a number."""
 
     def waits_for(self, campaign_id: int) -> bool: ...
 
 
 class PeerNumber(Protocol):
-    """What the numbers of a process know of each other."""
+    """A number as the other numbers of its process know it."""
 
     @property
     def lease(self) -> Lease: ...
@@ -61,12 +61,12 @@ def _encoder(installation: str, range_id: int, epoch: int) -> TagEncoder:
 
 
 def _no_tag(_seq: int, _attempt_no: int) -> None:
-    """For services without opaque callback data."""
+    """Return no tag, for services without opaque callback data."""
 
 
 @dataclass(slots=True)
 class FlowContext:
-    """One for each process."""
+    """The context of one process."""
 
     pool: Pool
     service: ServiceSettings
@@ -82,7 +82,7 @@ class FlowContext:
     quotas: Quotas = field(default_factory=Quotas)
     numbers: Mapping[str, PeerNumber] = field(default_factory=dict)  # the owned ones
     clock_skew: ClockSkew = field(default_factory=ClockSkew)
-    idle_elsewhere: Sequence[IdleNumber] = ()  # of other workers, a second or two ago
+    idle_elsewhere: Sequence[IdleNumber] = ()  # numbers of other workers, as of a second or two ago
     database_away: ThrottledLog = field(
         default_factory=lambda: ThrottledLog("database_lost", "database_back")
     )
@@ -94,12 +94,13 @@ class FlowContext:
     )
 
     def slow_account(self, now_ns: int, written_ns: int, wait_s: float | None) -> None:
-        """The service throttles the account: every number slows down."""
+        """Slow down every number, because the service throttles the account."""
         for number in self.numbers.values():
             number.governor.throttled(now_ns, written_ns, wait_s)
 
     def messages(self, granted: GrantedClaims, lease: Lease, expires_ns: int) -> list[ClaimedMessage]:
-        """The messages of claimed recipients. Each carries the tag of its attempt, to find it by a status.
+        """Return the messages of claimed recipients. Each carries the tag of its attempt, to find it by a
+        status.
 
         One that cannot be made has an empty payload, and its campaign fails.
         """
@@ -114,7 +115,7 @@ class FlowContext:
             tag = encode(seq, attempt_no)
             try:
                 body = payloads[template_index](phone, variables, tag)
-            except Exception as error:  # made of what is stored: it concerns nothing but this campaign
+            except Exception as error:  # made from stored values: the error concerns only this campaign
                 self.campaign_cache.fail(campaign_id, error)
                 body = b""
             fields = (campaign_id, range_id, seq, attempt_no, body, expires_ns, spent)
@@ -125,7 +126,7 @@ class FlowContext:
         return _encoder(self.installation, range_id, epoch).encode if self.service.tag else _no_tag
 
     def idle_numbers(self, from_per_s: float = 0.0) -> Iterator[IdleNumber]:
-        """The numbers of this process that could send at this moment and have nothing left to send."""
+        """Return the numbers of this process that could send at this moment and have nothing left to send."""
         return (
             IdleNumber(phone_number_id, number.rate_per_s)
             for phone_number_id, number in self.numbers.items()
@@ -137,7 +138,7 @@ class FlowContext:
         )
 
     def is_tail_for(self, number: PeerNumber, idle: Iterable[IdleNumber]) -> bool:
-        """Whether one of the `idle` numbers would send sooner what `number` holds and has not claimed."""
+        """Return whether an `idle` number would send sooner what `number` holds and has not claimed."""
         unclaimed, rate_per_s = number.feeder.in_hand.unclaimed, number.rate_per_s
         if not unclaimed:
             return False
@@ -151,7 +152,7 @@ class FlowContext:
         )
 
     def is_wanted_elsewhere(self, number: PeerNumber, campaign_id: int) -> bool:
-        """Whether another number that could send the campaign has nothing left to send."""
+        """Return whether another number that could send the campaign has nothing left to send."""
         mine = number.lease.phone_number_id
         return any(
             other.phone_number_id != mine
@@ -160,7 +161,7 @@ class FlowContext:
         )
 
     def leaves_to_faster(self, number: PeerNumber, campaign_id: int) -> bool:
-        """Whether `number` is idle and leaves free ranges of a campaign to a faster idle number."""
+        """Return whether `number` is idle and leaves free ranges of a campaign to a faster idle number."""
         from_per_s = left_to_from(number.rate_per_s)
         return number.idle and any(
             other.rate_per_s >= from_per_s

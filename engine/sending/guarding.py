@@ -1,4 +1,4 @@
-"""Applies the guards before a claim: a candidate passes, or is stored as deferred or skipped."""
+"""The guards before a claim, applied: a candidate passes, or is stored as deferred or skipped."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from drumbeat.engine.store.retry_claims import Postponed
 
 @dataclass(slots=True)
 class Guarded:
-    """What the guards said. `decided` is stored with the claim; for `postponed` only the time moves."""
+    """The verdicts of the guards. `decided` is stored with the claim; for `postponed` only the time moves."""
 
     passed: list[Candidate] = field(default_factory=list)
     decided: list[Fact] = field(default_factory=list)
@@ -43,7 +43,7 @@ def guard_first_attempts(
 
 
 def refuse_opted_out(guarded: Guarded, phones: set[int], campaign: RunningCampaign, lease: Lease) -> None:
-    """Check again those who passed, now with `phones`, which opted out since the page was read."""
+    """Check again those who passed. The owners of `phones` opted out since the page was read."""
     now_ns = monotonic_ns()
     passed, guarded.passed = guarded.passed, []
     for candidate in passed:
@@ -57,7 +57,7 @@ def refuse_opted_out(guarded: Guarded, phones: set[int], campaign: RunningCampai
 def refuse_over_cap(guarded: Guarded, over: set[tuple[int, int]], caps: Caps, lease: Lease) -> None:
     """Skip those who passed, but whose person got as many messages as the cap of the campaign allows.
 
-    `over`: their range and seq.
+    `over` names them by range and seq.
     """
     passed, guarded.passed = guarded.passed, []
     for candidate in passed:
@@ -94,7 +94,7 @@ def guard_retries(
     lease: Lease,
     now_ns: int,
 ) -> Guarded:
-    """Guard recipients that wait for another attempt: already stored, so a deferral only moves the time."""
+    """Guard recipients that wait for another attempt. They are stored, so a deferral moves the time."""
     guarded = Guarded()
     for candidate in candidates:
         refusal = _refusal(candidate, campaign_cache[candidate.campaign_id], now_ns)
@@ -118,5 +118,5 @@ def _refusal(candidate: Candidate, campaign: RunningCampaign, now_ns: int) -> st
     if len(variables) != campaign.variable_count or None in variables:
         return WORDS[
             RecipientReason.UNFIT_VARIABLES
-        ]  # planning checks this; a bad row must not block its range
+        ]  # planning checks this too; a bad row must not block its range
     return None

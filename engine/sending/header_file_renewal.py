@@ -1,4 +1,4 @@
-"""Uploads the header files of running campaigns again before their ids at the service end."""
+"""The renewal of header files: it uploads those of running campaigns before their ids at the service end."""
 
 import time
 
@@ -12,13 +12,13 @@ from drumbeat.engine.sending.messages import RunningCampaign
 from drumbeat.engine.store.database import Pool
 from drumbeat.engine.store.header_files import uploads_of
 
-PERIOD_S = 60.0  # between two tries
+PERIOD_S = 60.0  # seconds between two tries
 
 log = structlog.get_logger(__name__)
 
 
 class HeaderFileRenewal:
-    """Any process that sends a campaign uploads its files for all of its numbers."""
+    """A renewal. Any process that sends a campaign uploads its files for all of its numbers."""
 
     def __init__(self, pool: Pool, cache: CampaignCache, open_uploads: OpenUploads) -> None:
         self._pool = pool
@@ -31,7 +31,7 @@ class HeaderFileRenewal:
         return time.monotonic() >= self._after_s and bool(self._due())
 
     async def run(self) -> None:
-        """Try once. A failure is logged and shown as the campaign's reason once nothing can be sent."""
+        """Try once. A failure is logged. Once nothing can be sent, it is shown as the campaign's reason."""
         self._after_s = time.monotonic() + PERIOD_S
         for campaign in self._due():
             try:

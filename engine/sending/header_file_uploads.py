@@ -1,4 +1,4 @@
-"""Uploads the local files of headers: when a campaign is created, and again before their ids end.
+"""The uploads of local header files: when a campaign is created, and again before their ids end.
 
 Law: a content is uploaded once for each number, whatever the number of campaigns, rows and processes.
 """
@@ -17,17 +17,17 @@ from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.header_files import HeaderFile, release_upload, store_upload, take_upload
 
 UploadFile = Callable[[str, Path, str], Awaitable[str]]
-"""The number, the file and its MIME type → the service's id."""
+"""A function of the number, the file and its MIME type that returns the service's id."""
 OpenUploads = Callable[[], AbstractAsyncContextManager[UploadFile]]
 
 
 def no_uploads() -> AbstractAsyncContextManager[UploadFile]:
-    """For callers without header files."""
+    """Refuse uploads, for callers without header files."""
     raise RuntimeError("a header file is to be uploaded, and no service is named")
 
 
 class FileUploads:
-    """Uploads what is missing or ends soon. It may be called for several files at once."""
+    """The uploads of files that are missing or end soon. It may be called for several files at once."""
 
     def __init__(self, database: Connection | Pool, upload: UploadFile) -> None:
         self._database = database
@@ -35,7 +35,8 @@ class FileUploads:
         self._using_database = asyncio.Lock()  # a connection takes one statement at a time
 
     async def ensure(self, file: HeaderFile, phone_number_id: str) -> None:
-        """Upload the file for this number, unless its id is valid for long or another process is at it.
+        """Upload the file for this number, unless its id is valid for long or another process is uploading
+        it.
 
         Raises what the service's client raises, and ConfigurationError if the file is gone or has changed.
         """
@@ -55,7 +56,7 @@ class FileUploads:
 
 
 def sha256_of(path: Path) -> str:
-    """The hash of a file's content. ConfigurationError if it cannot be read."""
+    """Return the hash of a file's content. Raises ConfigurationError if it cannot be read."""
     try:
         with path.open("rb") as content:
             return file_digest(content, "sha256").hexdigest()
@@ -68,7 +69,7 @@ def sha256_of(path: Path) -> str:
 
 
 def require_unchanged(file: HeaderFile) -> None:
-    """ConfigurationError unless the file still has the content that the campaign was created with."""
+    """Raise ConfigurationError unless the file still has the content that the campaign was created with."""
     if sha256_of(Path(file.path)) != file.sha256:
         raise ConfigurationError(
             "the header file has changed since the campaign was created",

@@ -1,4 +1,4 @@
-"""The local files in the headers of one campaign's messages: how a message names them, and when that ends."""
+"""The local files in the headers of one campaign's messages: their ids at the service, which end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,14 +20,17 @@ READ_AGAIN_WHEN_DUE_S = 10
 
 @dataclass(slots=True)
 class HeaderFiles:
-    """`payloads`: for each number, as `make_payloads`. `problem`: why the last renewal failed."""
+    """The header files of a campaign. `payloads` has, for each number, the result of `make_payloads`.
+
+    `problem` says why the last renewal failed.
+    """
 
     templates: Sequence[CompiledTemplate]
     numbers: Sequence[str]
     payloads: dict[str, list[MakePayload]] = field(default_factory=dict)
     problem: str = ""
     read_again_ns: int = 0
-    _first: HeaderFile | None = None  # whose id ends first
+    _first: HeaderFile | None = None  # the file whose id ends first
     _ends_ns: int = 0
 
     def read(self, uploads: Sequence[Upload], now_ns: int) -> None:
@@ -45,11 +48,11 @@ class HeaderFiles:
         self.read_again_ns = now_ns + wait_s * SECOND_NS
 
     def is_due(self, now_ns: int) -> bool:
-        """Whether a file must be uploaded again."""
+        """Return whether a file must be uploaded again."""
         return self._first is not None and self._ends_ns - now_ns < RENEW_BEFORE_S * SECOND_NS
 
     def blocked_reason(self, now_ns: int) -> str:
-        """Why no message may be sent now; empty if it may."""
+        """Return why no message may be sent now; empty if it may."""
         if self._first is None or self._ends_ns - now_ns >= LEAST_VALID_S * SECOND_NS:
             return ""
         why = self.problem or "it is being uploaded again"

@@ -1,4 +1,4 @@
-"""Reads templates from the service, and stores them, to compare them with what campaigns froze."""
+"""The reader of the service's templates. It stores them, to compare them with what campaigns froze."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class NamedTemplates(Protocol):
-    """Lists templates by name, as `engine.api.Service.templates` does."""
+    """A list of templates by name, as `engine.api.Service.templates` gives it."""
 
     def list(self, waba_id: str, *, name: str) -> AsyncIterator[TemplateRecord]: ...
 
@@ -22,7 +22,7 @@ class NamedTemplates(Protocol):
 async def read_templates(
     pool: Pool, source: NamedTemplates, waba_id: str, names: Collection[str]
 ) -> Definitions:
-    """What the service has of these names now: a management call each. Stored templates follow."""
+    """Return what the service has of these names now, with a management call for each. Store it."""
     listed = [
         record
         for name in sorted(names)
@@ -49,6 +49,6 @@ async def stored_statuses(pool: Pool, names: Collection[str]) -> dict[tuple[str,
 
 
 async def stored_templates(pool: Pool, names: Collection[str]) -> Definitions:
-    """What was stored of these names at the last look."""
+    """Return what was stored of these names when they were last read."""
     rows = await pool.fetch(queries("templates")["of_names"], list(names))
     return {(row["name"], row["language"]): row["definition"] for row in rows}

@@ -16,9 +16,9 @@ from drumbeat.engine.store.claims import Candidate
 
 
 class GrantedClaims(NamedTuple):
-    """Recipients whose claim is committed, and the attempt number of each (from 1).
+    """The claims that are committed: their recipients, and the attempt number of each (from 1).
 
-    `claimed_ns`, on the suspend-aware clock: a moment no later than the claiming statement.
+    `claimed_ns`, on the suspend-aware clock, is no later than the claiming statement.
     """
 
     candidates: Sequence[Candidate]
@@ -45,11 +45,14 @@ class RunningCampaign:
     `hours` hold for the whole campaign, in `time_zone`; `recipient_hours` for each range, in its zones.
     `sending` is False while it is blocked (`blocked_reason`, as stored) or `stopped` by this process.
     `payloads` makes the message of a recipient, by its `template_index`.
-    On the monotonic clock: `expires_ns`, from the time left that the database last reported (its clock and
-    ours may differ), and `none_free_until_ns`, until when no number asks for a free range of it.
-    `is_watched`: it has an error budget, or a canary that has not passed: see `CampaignHealth`.
-    `is_retry`: before each claim, an earlier campaign is asked whether its recipient is still failed.
-    `failed`: something of it could not be read. If it runs again, it is read anew.
+
+    Two times are on the monotonic clock. `expires_ns` is computed from the time left that the database last
+    reported (its clock and ours may differ). Until `none_free_until_ns`, no number asks for a free range of
+    it.
+
+    `is_watched`: it has an error budget, or a canary that has not passed: see `CampaignHealth`. `is_retry`:
+    before each claim, the earlier campaign is asked whether its recipient is still failed. `failed`: a part
+    of it could not be read. If it runs again, it is read anew.
     """
 
     campaign_id: int
@@ -74,5 +77,5 @@ class RunningCampaign:
     files: HeaderFiles | None = None  # None: no header has media that differ by recipient
 
     def payloads_of(self, phone_number_id: str) -> Sequence[MakePayload]:
-        """`payloads` for messages of one number: the service's id of a file is of that number."""
+        """Return `payloads` for messages of one number: the id of a file is valid for that number only."""
         return self.payloads if self.files is None else self.files.payloads[phone_number_id]

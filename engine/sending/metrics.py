@@ -1,4 +1,4 @@
-"""Metrics of a sending process, read from the parts of its flow when somebody asks.
+"""The metrics of a sending process, read from the parts of its flow when somebody asks.
 
 The flow counts nothing for them message by message, except how long each request took.
 """
@@ -29,7 +29,7 @@ from drumbeat.engine.store.statement_times import STATEMENT_TIMES
 async def serving_metrics(
     address: MetricsAddress, context: FlowContext, worker: Worker, disk_space: DiskSpaceGuard
 ) -> AsyncIterator[None]:
-    """Serve metrics and readiness of a sending process while the context is open; raises as `serving`."""
+    """Serve metrics and readiness of a sending process while the context is open. Raises as `serving`."""
     reader = OverviewReader(context.pool)
     collectors = (
         SenderMetrics(context, worker.senders, disk_space),
@@ -41,7 +41,7 @@ async def serving_metrics(
 
 
 class SenderMetrics(Collector):
-    """`senders`: the numbers that the process owns, at any time."""
+    """The metrics of a sender. `senders` are the numbers that the process owns, at any time."""
 
     def __init__(
         self, context: FlowContext, senders: Mapping[str, NumberSender], disk_space: DiskSpaceGuard
@@ -128,8 +128,10 @@ def _disk(disk_space: DiskSpaceGuard) -> Iterable[Metric]:
 
 
 def _problems(context: FlowContext, worker: Worker, disk_space: DiskSpaceGuard) -> list[Problem]:
-    """Why this process cannot send. A service that is away is not listed: another process would not reach it
-    either, and an orchestrator could only make it worse.
+    """Return why this process cannot send.
+
+    A service that is away is not listed: another process would not reach it either, and an orchestrator could
+    only make it worse.
     """
     problems = []
     if not worker.has_started:

@@ -24,25 +24,27 @@ log = structlog.get_logger(__name__)
 
 
 class NumberDrains:
-    """The drains of one process. `claiming`: the claim loops, by number, those of lost numbers too."""
+    """The drains of one process. `claiming` has the claim loops by number, those of lost numbers too."""
 
     def __init__(self, context: FlowContext, ticker: Ticker, claiming: dict[str, asyncio.Task[None]]) -> None:
-        self.vacating: dict[str, asyncio.Task[None]] = {}  # by number, those that go to another process
+        # drains of numbers that go to another process, by number
+        self.vacating: dict[str, asyncio.Task[None]] = {}
         self._context = context
         self._ticker = ticker
         self._claiming = claiming
-        self._winding_down: set[asyncio.Task[None]] = set()  # lost and failed ones, with in-flight requests
+        # drains of lost and failed numbers, with in-flight requests
+        self._winding_down: set[asyncio.Task[None]] = set()
 
     def vacate(self, sender: NumberSender) -> None:
         """Begin to leave a number to another process. Its lease stays until the drain has ended."""
         self.vacating[sender.lease.phone_number_id] = asyncio.create_task(self._vacate(sender))
 
     def lose(self, sender: NumberSender) -> None:
-        """End what is under way with a number that another process owns now."""
+        """End the work under way with a number that another process owns now."""
         self._begin(sender, self._wind_down(sender))
 
     def leave_failed(self, sender: NumberSender) -> None:
-        """End what is under way with a number that failed, and release it."""
+        """End the work under way with a number that failed, and release it."""
         self._begin(sender, self._release_failed(sender))
 
     async def drain(self, senders: Sequence[NumberSender]) -> None:
@@ -58,7 +60,7 @@ class NumberDrains:
         task.add_done_callback(self._winding_down.discard)
 
     async def _release_failed(self, sender: NumberSender) -> None:
-        """Leave the ranges of a number that failed to others. The next owner fences what is not released."""
+        """Leave the ranges of a failed number to others. The next owner fences any that are not released."""
         try:
             await self._wind_down(sender)
             async with asyncio.timeout(RELEASE_S):
@@ -78,9 +80,10 @@ class NumberDrains:
             self._ticker.remove(sender.pacer)
 
     async def _vacate(self, sender: NumberSender) -> None:
-        """Drain a number and release its ranges. Nothing is cut short, so nobody is in doubt afterwards.
+        """Drain a number and release its ranges. Nothing is cut short, so no recipient is in doubt
+        afterwards.
 
-        Cancelled if the number is lost or fails meanwhile.
+        The drain is cancelled if the number is lost or fails meanwhile.
         """
         await self._stop_claiming([sender], None)
         await sender.drain(None)
@@ -94,7 +97,8 @@ class NumberDrains:
                 await asyncio.sleep(self._context.timing.down_s)
 
     async def _stop_claiming(self, senders: Sequence[NumberSender], timeout_s: float | None) -> None:
-        """When this returns no claim is under way: what a claim had committed is in the sender's queue.
+        """Stop the claims of these numbers, and wait for claims under way. Their messages are then in the
+        sender's queue.
 
         A statement that hangs for longer may still claim later. The next owner of the range puts that claim
         in doubt. `timeout_s` None: statements end by their own time limits.

@@ -1,4 +1,4 @@
-"""How fast one number may send at this moment, and whether it rests: its limit, its rate, its suspension."""
+"""The pace of one number at this moment, and its rests: its limit, its rate, its suspension."""
 
 from math import ceil
 
@@ -34,15 +34,15 @@ class NumberPace:
 
     @property
     def rests(self) -> bool:
-        """Whether the number is suspended, in the database or by a request on its way there."""
+        """Return whether the number is suspended, in the database or by a request on its way there."""
         return self.suspended_reason is not None or self.outcome_policy.rest_requested
 
     def claim_ahead(self) -> int:
-        """How many messages may be claimed and not yet written: one while the circuit breaker probes."""
+        """Return how many messages may be claimed and not written: one while the circuit breaker probes."""
         return 1 if self._context.breaker.tripped else self._claim_ahead.messages(self.bucket.rate_per_s)
 
     def achieved_per_s(self, now_ns: int) -> float:
-        """How many messages per second were written lately."""
+        """Return how many messages per second were written lately."""
         return self._achieved.per_s(self.bucket.writes, now_ns)
 
     def follow(self, renewal: Renewal) -> None:
@@ -61,14 +61,14 @@ class NumberPace:
             self.outcome_policy.quota_refused = False
         self.suspended_reason = (renewal.suspended_reason or "suspended") if renewal.rests else None
         if not self._context.stop_requests.has_rest_for(self._phone_number_id):
-            self.outcome_policy.rest_requested = False  # from here on the database decides
+            self.outcome_policy.rest_requested = False  # from now on the database decides
 
     def regulate(self, now_ns: int) -> None:
-        """Set the rate that the governor decides on; a few times a second."""
+        """Set the rate that the governor decides on. Call it a few times a second."""
         self._claim_ahead.measure(self.bucket.writes, now_ns)
         self._achieved.measure(self.bucket.writes, now_ns)
         rest = self.governor.decide(now_ns)
-        # While the number rests no other rest is requested: a shorter one must not replace this one.
+        # While the number rests, no other rest is requested: a shorter one must not replace this one.
         if rest is not None and not (self.suspended_reason or self.outcome_policy.rest_requested):
             wait_s = (rest.until_ns - now_ns) / SECOND_NS
             self.outcome_policy.suspend(wait_s, rest.reason, for_quota=rest.for_quota)

@@ -1,7 +1,7 @@
-"""The messaging limit of one number: who is counted before a claim, and which campaigns wait.
+"""The messaging limit of one number: the people who are counted before a claim, and the campaigns that wait.
 
 A campaign waits if its next recipient would be one person too many. The number then releases its ranges to
-numbers that may write to more people, and goes on with campaigns whose recipients are counted already.
+numbers that may write to more people, and continues with campaigns whose recipients are counted already.
 """
 
 from collections.abc import Sequence
@@ -22,24 +22,26 @@ log = structlog.get_logger(__name__)
 
 
 class NumberQuota:
-    """Call `admit_first` or `admit_retries` before a claim, and `settled` for each outcome."""
+    """The quota of one number. Call `admit_first` or `admit_retries` before a claim, and `settled` for each
+    outcome.
+    """
 
     def __init__(self, context: FlowContext, phone_number_id: str) -> None:
         self._context = context
         self._quotas = context.quotas
         self._phone_number_id = phone_number_id
-        self._waiting: set[int] = set()  # campaigns
-        # People whom nobody wrote to in the last 24 hours before the attempt that is under way.
+        self._waiting: set[int] = set()  # campaigns that wait
+        # People to whom nobody wrote in the 24 hours before the attempt that is under way.
         self._new: dict[tuple[int, int], CountedPerson] = {}  # by range_id and seq
 
     @property
     def is_limited(self) -> bool:
-        """Whether claims must ask. If not, nothing is counted."""
+        """Return whether claims must ask. If not, nothing is counted."""
         return self._phone_number_id in self._quotas.by_number
 
     @property
     def counts(self) -> bool:
-        """Whether `settled` has anything to do."""
+        """Return whether `settled` has anything to do."""
         return bool(self._new)
 
     @property
@@ -48,11 +50,11 @@ class NumberQuota:
 
     @property
     def waits(self) -> bool:
-        """Whether any campaign waits."""
+        """Return whether any campaign waits."""
         return bool(self._waiting) and any(map(self.waits_for, list(self._waiting)))
 
     def waits_for(self, campaign_id: int) -> bool:
-        """Whether nobody may be claimed of a campaign until the limit allows more people."""
+        """Return whether nobody may be claimed of a campaign until the limit allows more people."""
         if campaign_id not in self._waiting:
             return False
         standing = self.standing
@@ -63,24 +65,26 @@ class NumberQuota:
         return False
 
     async def admit_first(self, candidates: Sequence[Candidate]) -> int:
-        """How many of these first attempts may be claimed, from the first one on."""
+        """Return how many of these first attempts may be claimed, from the first one on."""
         async with self._context.pool.acquire(timeout=5) as connection:
             admission = await self._admit(connection, candidates, admitted_in_order)
         return sum(admission.may)
 
     async def admit_retries(self, connection: Connection, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Which of these further attempts may be claimed."""
+        """Return the recipients whose further attempts may be claimed."""
         admission = await self._admit(connection, candidates, admitted)
         return [candidate for candidate, may in zip(candidates, admission.may, strict=True) if may]
 
     def settled(self, fact: Fact) -> None:
-        """An attempt has its outcome. One that was throttled stays counted: the number repeats it soon."""
+        """Note an outcome. A person whose attempt was throttled stays counted: the number repeats it soon."""
         person = self._new.pop((fact.range_id, fact.seq), None)
         if person is not None and fact.kind in NOT_ACCEPTED and not fact.throttled:
             self._quotas.not_accepted(self._phone_number_id, person)
 
     def not_claimed(self, facts: Sequence[Fact]) -> None:
-        """These recipients opted out meanwhile. They stay counted: another process may claim the attempt."""
+        """Note recipients who opted out meanwhile. They stay counted: another process may
+        claim the attempt.
+        """
         for fact in facts:
             self._new.pop((fact.range_id, fact.seq), None)
 

@@ -1,4 +1,4 @@
-"""The ranges of one number: takes over what a former owner left, releases what the number need not hold."""
+"""The ranges of one number: it takes over what a former owner left, and releases what it need not hold."""
 
 import asyncio
 from math import ceil
@@ -12,15 +12,15 @@ from drumbeat.engine.store.ranges import HeldRange, release_idle_ranges, take_ov
 
 KEEP_FOR_DEFERRED_S = 10.0  # a range whose deferred recipients are all due later needs no owner meanwhile
 LEAVE_TAIL_S = 1.0  # how long the slower number leaves its tail to the faster one
-# Between two tails left to numbers of other processes. What is known of them is a few seconds old: one that
-# does not come costs this number a second, and this makes it rare.
+# The least time between two tails left to numbers of other processes. The data about them is a few seconds
+# old. If such a number does not take the tail, this number loses a second, and the period makes that rare.
 LEAVE_ELSEWHERE_PERIOD_NS = 5 * SECOND_NS
 
 log = structlog.get_logger(__name__)
 
 
 class NumberRanges:
-    """Changes what `number.feeder` holds. `dispatcher`: the number's."""
+    """The ranges of a number. They change what `number.feeder` holds. `dispatcher` is the number's."""
 
     def __init__(self, context: FlowContext, number: PeerNumber, dispatcher: Dispatcher) -> None:
         self._context = context
@@ -30,7 +30,7 @@ class NumberRanges:
         self._left_elsewhere_ns = -LEAVE_ELSEWHERE_PERIOD_NS
 
     async def take_over(self) -> None:
-        """Fence the former owner off its ranges, and put what it left unaccounted for in doubt."""
+        """Fence the former owner off its ranges, and put its claims without an outcome in doubt."""
         lease = self._number.lease
         async with self._context.pool.acquire(timeout=5) as connection:
             await take_over_ranges(connection, lease)
@@ -39,11 +39,11 @@ class NumberRanges:
         await self._number.feeder.recover()
 
     async def release_unneeded(self, now_ns: int) -> None:
-        """Release ended ranges, all ranges of a number that rests, those of campaigns that wait for its
-        messaging limit, the tail for a faster idle number, and what waits for a higher priority while another
-        number is idle.
+        """Release the ranges that the number need not hold.
 
-        The other number may be one of another process: `idle_elsewhere`.
+        These are ended ranges; all ranges of a number that rests; those of campaigns that wait for its
+        messaging limit; the tail, for a faster idle number; and those that wait for a higher priority while
+        another number is idle. The other number may be one of another process: `idle_elsewhere`.
         """
         if now_ns - self._looked_ns < self._context.timing.release_period_ns:
             return
@@ -62,11 +62,12 @@ class NumberRanges:
             await self._release_to_others([tail for tail in held if tail.claimed_through < tail.last_seq])
             await asyncio.sleep(LEAVE_TAIL_S)
         elif outranked := self._wanted_elsewhere():
-            # Without a drain, which would hold up the higher priority: a range with a claim under way stays.
+            # These are released without a drain, which would delay the higher priority. A range with a claim
+            # under way stays.
             await self._number.feeder.release_ranges(outranked)
 
     def _wanted_elsewhere(self) -> list[HeldRange]:
-        """The ranges that wait here for a higher priority, while an idle number could send them."""
+        """Return the ranges that wait here for a higher priority, while an idle number could send them."""
         return [
             held
             for held in self._number.feeder.in_hand.outranked()
@@ -74,7 +75,7 @@ class NumberRanges:
         ]
 
     def _is_tail(self, now_ns: int) -> bool:
-        """Whether a faster idle number is to have what is not claimed."""
+        """Return whether a faster idle number should get what is not claimed."""
         context = self._context
         if context.is_tail_for(self._number, context.idle_numbers()):
             return True
@@ -103,7 +104,7 @@ class NumberRanges:
             self._number.feeder.remove(released)
 
     async def _release_to_others(self, ranges: list[HeldRange]) -> None:
-        """Let everything claimed end first: the next owner would put in doubt what is still under way."""
+        """Release ranges once all claimed messages ended: the next owner puts in doubt what is under way."""
         await self._dispatcher.idle()
         await self._context.results_writer.flushed()
         log.info("ranges_released", number=self._number.lease.phone_number_id, ranges=len(ranges))

@@ -1,4 +1,4 @@
-"""Sends for one number: one owner, one epoch, one of these.
+"""The sender of one number: one owner and one epoch have one of these.
 
 feeder ──page──▶ guard ──▶ watermark (committed) ──▶ dispatcher's lanes ──▶ outcome ──▶ results writer
 """
@@ -25,7 +25,7 @@ from drumbeat.engine.store.leases import Lease
 
 
 class NumberSender:
-    """Puts the parts of one number together, and handles its outcomes. `run` claims until `stop`."""
+    """A sender: it joins the parts of one number, and handles its outcomes. `run` claims until `stop`."""
 
     def __init__(self, context: FlowContext, lease: Lease, limit_per_s: float, transport: Transport) -> None:
         self.lease = lease
@@ -56,7 +56,7 @@ class NumberSender:
         return self.pace.bucket.rate_per_s
 
     def permitted_per_s(self, now_ns: int) -> float:
-        """The rate at this moment: 0 while the number rests or the circuit breaker is open."""
+        """Return the rate at this moment: 0 while the number rests or the circuit breaker is open."""
         return 0.0 if self.pace.rests or self._context.breaker.is_open(now_ns) else self.rate_per_s
 
     def achieved_per_s(self, now_ns: int) -> float:
@@ -70,14 +70,14 @@ class NumberSender:
         self._claims.stop()
 
     def regulate(self, now_ns: int) -> None:
-        """Adjust the rate to what the service's replies say; a few times a second. Raises what failed."""
+        """Adjust the rate to the service's replies. Call it a few times a second. Raises what failed."""
         if self.dispatcher.failure is not None:
             raise self.dispatcher.failure
         self.dispatcher.learn()
         self.pace.regulate(now_ns)
 
     async def drain(self, timeout_s: float | None) -> None:
-        """Stop claiming, let in-flight requests end, and store what was not written as deferred.
+        """Stop claiming, let in-flight requests end, and store messages that were not written as deferred.
 
         `timeout_s` None: requests end by their own time limits, and none is aborted.
         """
@@ -91,7 +91,7 @@ class NumberSender:
         await self.feeder.close(self._context.timing.close_s)
 
     async def release_ranges(self) -> None:
-        """Release every range: after a drain, when the results writer has stored everything."""
+        """Release every range. Call it after a drain, when the results writer has stored everything."""
         await self.feeder.release_ranges(list(self.feeder.held.values()))
 
     def _on_outcome(self, message: ClaimedMessage, outcome: Outcome, written_ns: int | None) -> None:

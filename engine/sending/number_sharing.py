@@ -1,4 +1,5 @@
-"""Divides numbers among the live workers: notes that this one lives, and does its part of the common plan.
+"""The division of numbers among live workers: a worker notes that it lives, and does its part of the common
+plan.
 
 Law: a number is released only after an ordinary drain, so nobody is in doubt because of a move. A number is
 taken only when nobody owns it. `engine.core.fair_share` makes the plan.
@@ -28,12 +29,12 @@ class NumberSharing:
         self._after_s = 0.0
 
     async def begin(self, connection: Connection) -> list[str]:
-        """The first look of a worker that starts: the numbers that it may take."""
+        """Look for the first time, and return the numbers that a worker that starts may take."""
         await remove_dead_processes(connection)
         return (await self._look(connection)).take
 
     async def balance(self, connection: Connection) -> None:
-        """Take free numbers and release others, by the plan. Looks once in `sharing_period_s`."""
+        """Take free numbers and release others, by the plan. Look once in `sharing_period_s`."""
         await self._numbers.release_drained(connection)
         if time.monotonic() < self._after_s:
             return
@@ -42,12 +43,12 @@ class NumberSharing:
         await self._numbers.take_over(connection, self._numbers.failed.others_of(part.take))
 
     async def leave(self) -> None:
-        """The worker stops: the others plan its numbers for themselves before it has drained them."""
+        """Note that the worker stops, so that others plan its numbers for themselves before its drain."""
         try:
             async with self._context.pool.acquire(timeout=1) as connection:
                 await note_end(connection, [self._numbers.owner.stored()])
         except (TimeoutError, *LOST_CONNECTION):
-            return  # without a word of it, the others wait until its leases end
+            return  # unless the end is noted, the others wait until its leases end
 
     async def _look(self, connection: Connection) -> Moves:
         self._after_s = time.monotonic() + self._context.timing.sharing_period_s

@@ -1,4 +1,4 @@
-"""Reads the account's numbers from the service: for `numbers sync`, and when an event reports a change."""
+"""The account's numbers, read from the service: for `numbers sync`, and when an event reports a change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIMIT_PER_S = {  # by throughput level: the interface, "Limits"
     "STANDARD": DEFAULT_LIMIT_PER_S,
     "HIGH": 1000.0,
 }
-# In the order of the statement's arguments.
+# The texts of a number, in the order of the statement's arguments.
 _TEXTS = (
     "phone_number_id",
     "display_phone_number",
@@ -30,21 +30,22 @@ _TEXTS = (
 
 
 class NumbersSource(Protocol):
-    """Lists the numbers of an account, as `engine.api.Service.numbers` does."""
+    """A list of the numbers of an account, as `engine.api.Service.numbers` gives it."""
 
     def list(self, waba_id: str) -> AsyncIterator[NumberRecord]: ...
 
 
 async def sync_numbers(pool: Pool, source: NumbersSource, waba_id: str) -> None:
-    """Read the account's numbers from the service and store them; their owners follow a new limit at once."""
+    """Read the account's numbers from the service and store them. Their owners follow a new limit at once."""
     await store_numbers(pool, [record async for record in source.list(waba_id)])
 
 
 async def store_numbers(pool: Pool, records: Sequence[NumberRecord]) -> None:
-    """Store what the service says. A limit set by a person, and everything about the owner, stay.
+    """Store the numbers as the service lists them. A limit set by a person, and everything about the owner,
+    stay.
 
     `records` are all numbers of the account: a stored number that is not among them is marked as unlisted. If
-    a number is listed twice, the last entry counts. Postgres stores no NUL in a text, so they are removed.
+    a number is listed twice, the last entry counts. Postgres stores no NUL in a text, so NULs are removed.
     """
     rows: dict[str, list[str]] = {}
     for record in records:

@@ -1,4 +1,4 @@
-"""What an outcome means: the fact to store, and what follows for the pace, number, campaign and account."""
+"""The consequences of an outcome: the fact to store, and the effects on pace, number, campaign, account."""
 
 from datetime import UTC, datetime
 
@@ -29,11 +29,11 @@ def fact_of(
     *,
     downtime: bool = False,
 ) -> Fact:
-    """The fact to store for one attempt. `written_ns` None: no byte was written. `downtime`: see `decide`.
+    """Return the fact to store for one attempt. `written_ns` None: no byte was written.
 
-    `stamp_offset_ns`: see `ClockSkew`.
+    `downtime` is described at `decide`, `stamp_offset_ns` at `ClockSkew`.
     """
-    attempted_us = None  # since 1970
+    attempted_us = None  # microseconds since 1970
     if written_ns is not None:
         attempted_us = (stamp_offset_ns + written_ns) // 1_000
     campaign_id, range_id, seq, attempt_no, _, _, spent = message
@@ -65,7 +65,7 @@ def fact_of(
 
 
 class OutcomePolicy:
-    """Reacts to the outcomes of one number. `rest_requested`: it rests before the database says so.
+    """The reactions to the outcomes of one number. `rest_requested`: it rests before the database says so.
 
     `quota_refused`: it rests because its messaging limit is used up, and its pace was not at fault.
     """

@@ -1,4 +1,4 @@
-"""The numbers that a process owns: takes, renews, releases and loses leases, and runs a sender for each."""
+"""The numbers that a process owns: it takes, renews, releases and loses leases, and runs their senders."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 
 
 class OwnedNumbers:
-    """The numbers of `wanted` that this process owns. `all_or_none`: one that it does not own is an error."""
+    """The numbers of `wanted` that this process owns. `all_or_none`: one that it cannot own is an error."""
 
     def __init__(
         self,
@@ -41,15 +41,15 @@ class OwnedNumbers:
         self._context = context
         self._transport = transport
         self._ticker = ticker
-        self.senders: dict[str, NumberSender] = {}  # of the owned ones
-        self._claiming: dict[str, asyncio.Task[None]] = {}  # by number, those of lost numbers too
+        self.senders: dict[str, NumberSender] = {}  # senders of the owned numbers
+        self._claiming: dict[str, asyncio.Task[None]] = {}  # claim loops by number, those of lost numbers too
         self._drains = NumberDrains(context, ticker, self._claiming)
         self.failed = FailedNumbers(context.stop_requests, self._part_with_failed)
         context.numbers = self.senders
 
     @property
     def tasks(self) -> list[asyncio.Task[None]]:
-        """The claim loops, and the drains of numbers handed over. If one fails, its number is given up."""
+        """Return claim loops, and drains of numbers handed over. If one fails, its number is given up."""
         return [*self._claiming.values(), *self._drains.vacating.values()]
 
     async def take(self, connection: Connection, phone_number_ids: Sequence[str]) -> list[Lease]:
@@ -76,7 +76,7 @@ class OwnedNumbers:
                 await self.start(connection, [await take_lease(connection, phone_number_id, self.owner)])
 
     async def take_back(self, connection: Connection) -> None:
-        """Take numbers that failed again once a person resumed them; a worker leaves that to its sharing."""
+        """Take numbers again that failed and that a person resumed. A worker leaves that to its sharing."""
         resumed = await self.failed.take_resumed(connection)
         if not self._all_or_none:
             return
@@ -88,7 +88,7 @@ class OwnedNumbers:
                 self.failed.wait_for(number)
 
     def hand_over(self, phone_number_ids: Sequence[str]) -> None:
-        """Begin to drain numbers that other processes are to have; `release_drained` ends it."""
+        """Begin to drain numbers that other processes should get. `release_drained` ends it."""
         for phone_number_id in set(phone_number_ids) & self.senders.keys() - self._drains.vacating.keys():
             log.info("number_handed_over", number=phone_number_id)
             self._drains.vacate(self.senders[phone_number_id])
@@ -96,7 +96,7 @@ class OwnedNumbers:
     async def release_drained(self, connection: Connection) -> None:
         """Release the leases of numbers that are drained for other processes.
 
-        Not while a renewal is under way: it would move the moment of the release into the future.
+        Do not call it while a renewal is under way: it would move the moment of the release into the future.
         """
         vacating = self._drains.vacating
         for phone_number_id in [number for number, task in vacating.items() if task.done()]:
@@ -107,7 +107,7 @@ class OwnedNumbers:
                 del vacating[phone_number_id], self.senders[phone_number_id]
 
     async def start(self, connection: Connection, leases: list[Lease]) -> None:
-        """Send with taken numbers."""
+        """Send with the numbers of these leases."""
         if not leases:
             return
         by_number = {lease.phone_number_id: lease for lease in leases}
@@ -140,7 +140,7 @@ class OwnedNumbers:
             await asyncio.sleep(REGULATE_PERIOD_S)
 
     async def renew(self, connection: Connection) -> bool:
-        """Renew the leases, and follow limits and rests; True if a number is to be read from the service."""
+        """Renew the leases, and follow limits and rests. True if a number should be read from the service."""
         paces = {}
         for phone_number_id, sender in list(self.senders.items()):
             with self.failed.contained(phone_number_id):
@@ -161,7 +161,7 @@ class OwnedNumbers:
         for sender in senders:
             renewal = renewed.get(phone_number_id := sender.lease.phone_number_id)
             if self.senders.get(phone_number_id) is not sender:
-                continue  # it failed meanwhile
+                continue  # the number failed meanwhile
             if renewal is None:
                 self._lose(sender)
             else:
@@ -169,7 +169,7 @@ class OwnedNumbers:
                     sender.pace.follow(renewal)
 
     def _lose(self, sender: NumberSender) -> None:
-        """Another process owns the number now."""
+        """Stop with a number that another process owns now."""
         phone_number_id = sender.lease.phone_number_id
         log.warning("number_lost", number=phone_number_id, epoch=sender.lease.epoch)
         del self.senders[phone_number_id]
@@ -178,14 +178,16 @@ class OwnedNumbers:
             raise TryLater(f"number {phone_number_id} was taken over by another process")
 
     async def drain(self) -> list[NumberSender]:
-        """Stop claiming and let in-flight requests end; returns whose ranges and leases can be released."""
+        """Stop claiming and let in-flight requests end. Return the senders whose ranges and leases can be
+        released.
+        """
         senders = list(self.senders.values())
         await self._drains.drain(senders)
         return senders
 
 
 def raise_failure(task: asyncio.Task[None]) -> None:
-    """Raise what the task failed with, if it did."""
+    """Raise the error with which the task failed, if it did."""
     if task.done() and not task.cancelled() and (error := task.exception()) is not None:
         raise error
 

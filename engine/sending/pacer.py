@@ -1,4 +1,4 @@
-"""Wakes whoever waits for a permit to write, number by number, from one ticker for the whole process.
+"""The waits for permits to write, number by number, from one ticker for the whole process.
 
 The token bucket decides (`engine.core.pace`); this file only waits. A waiter takes its permit itself, just
 before it writes: a permit taken before a stall would count for the wrong moment.
@@ -12,20 +12,22 @@ from drumbeat.engine.clock import SECOND_NS, cpu_ns, monotonic_ns, suspend_aware
 from drumbeat.engine.core.pace.loop_load import Busyness, LoopLoad
 from drumbeat.engine.core.pace.token_bucket import TokenBucket
 
-# The loop's timers count in milliseconds, and the schedule forgives many: shorter waits would only cost.
+# The shortest wait. The loop's timers count in milliseconds, and the schedule forgives many: shorter waits
+# would only cost.
 TICK_S_MIN = 0.002
 # Replies wait while the loop writes, so in a process with many busy numbers some wait for the next turn.
 TURN_NS_MAX = 4_000_000
-# How long a number with nothing to send is left alone: meanwhile its rate may rise, or messages may come.
+# The longest time without a look at a number with nothing to send. Meanwhile its rate may rise, or messages
+# may come.
 TICK_NS_MAX = SECOND_NS // 50
 
 
 class Pacer:
-    """Permits of one number.
+    """The permits of one number.
 
     `on_due(n, loop)` is called when n permits are due beyond those that somebody waits for. It may take
-    permits from the bucket, and returns False if there is nothing to send. `on_failure` is given what a tick
-    raises: the other numbers of the process go on.
+    permits from the bucket, and returns False if there is nothing to send. `on_failure` gets the error that a
+    tick raises; the other numbers of the process continue.
     """
 
     def __init__(
@@ -38,14 +40,15 @@ class Pacer:
         self.on_failure = on_failure
         self._on_due = on_due
         self._loop = asyncio.get_running_loop()
-        self._waiters: deque[tuple[asyncio.Future[None], int]] = deque()  # with when the claim expires
+        # the waiters, each with the time when its claim expires
+        self._waiters: deque[tuple[asyncio.Future[None], int]] = deque()
 
     @property
     def waiting(self) -> int:
         return len(self._waiters)
 
     async def permit(self, expires_ns: int) -> bool:
-        """Wait for the next permit and take it; False if the claim expires first.
+        """Wait for the next permit and take it. False if the claim expires first.
 
         `expires_ns` is on the suspend-aware clock. Write at once after True: the permit is for this moment.
         """
@@ -55,7 +58,7 @@ class Pacer:
                 return True
             waiter = (self._loop.create_future(), expires_ns)
             if woken:
-                self._waiters.appendleft(waiter)  # it found no permit: it still waits the longest
+                self._waiters.appendleft(waiter)  # it found no permit, and has still waited the longest
             else:
                 self._waiters.append(waiter)
             try:
@@ -68,7 +71,7 @@ class Pacer:
         return False
 
     def tick(self, now_ns: int, loop: Busyness = Busyness.CALM) -> int:
-        """Wake those whose permit is due; returns after how many nanoseconds the next tick is useful."""
+        """Wake the waiters whose permits are due, and return the nanoseconds until the next useful tick."""
         if self._waiters:
             self._wake_expired()
         due = self.bucket.available(now_ns)
@@ -91,12 +94,13 @@ class Pacer:
 
 
 class Ticker:
-    """One timer for the pacers of a process. Each is asked when its next permit is due, because of many slow
-    numbers only few have one at any tick.
+    """A timer for all pacers of a process. Each pacer is asked when its next permit is due.
+
+    Of many slow numbers, only few have a permit due at any tick.
     """
 
     def __init__(self) -> None:
-        self._next_ns: dict[Pacer, int] = {}  # when each is asked next
+        self._next_ns: dict[Pacer, int] = {}  # the time when each is asked next
 
     def add(self, pacer: Pacer) -> None:
         self._next_ns[pacer] = 0
@@ -115,7 +119,7 @@ class Ticker:
             await asyncio.sleep(wait_s)
 
     def _tick(self, now_ns: int, loop: Busyness) -> float:
-        """Serve the numbers with a permit due, longest waiting first; returns seconds until the next tick."""
+        """Serve the numbers with a permit due, longest waiting first. Return seconds to the next tick."""
         for pacer in [pacer for pacer, next_ns in self._next_ns.items() if next_ns <= now_ns]:
             if monotonic_ns() - now_ns > TURN_NS_MAX:
                 return 0.0

@@ -1,7 +1,7 @@
 """The messaging limits as one process knows them: read a few times a second, and counted by the claims.
 
-Law: for numbers without a limit nothing is counted, and their claims cost nothing. What concerns one number,
-and which campaigns wait for it, is in `NumberQuota`.
+Law: for numbers without a limit nothing is counted, and their claims cost nothing. `NumberQuota` has what
+concerns one number, and the campaigns that wait for it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ from drumbeat.engine.store.quota import (
 
 
 class Quotas:
-    """One for each process. `by_number`: the numbers with a limit, those of other processes too."""
+    """The quotas of one process. `by_number` has the numbers with a limit, those of other processes too."""
 
     def __init__(self, scope: QuotaScope = QuotaScope.NUMBER) -> None:
         self._scope = scope
@@ -32,12 +32,12 @@ class Quotas:
         self._is_read = False
 
     def standing(self, phone_number_id: str) -> QuotaStanding | None:
-        """How much of a number's limit is used; None if it has no limit."""
+        """Return how much of a number's limit is used; None if it has no limit."""
         quota = self.by_number.get(phone_number_id)
         return None if quota is None else self._standings.get(quota.scope, QuotaStanding(quota.limit, 0))
 
     def used_up(self, phone_number_ids: Iterable[str]) -> list[QuotaStanding]:
-        """The limits of these numbers, each once, if all of them are used up; else nothing."""
+        """Return the limits of these numbers, each once, if all of them are used up; else an empty list."""
         quotas = [self.by_number.get(number) for number in phone_number_ids]
         scopes = {quota.scope for quota in quotas if quota is not None}
         standings = [self._standings[scope] for scope in sorted(scopes) if scope in self._standings]
@@ -45,7 +45,7 @@ class Quotas:
         return standings if complete and not any(standing.left for standing in standings) else []
 
     async def refresh(self, connection: Connection) -> None:
-        """Read the limits and how much of them is used. A new tier holds from here on."""
+        """Read the limits and how much of them is used. A new tier holds from now on."""
         quotas = await read_quotas(connection, self._scope)
         if quotas != self.by_number or not self._is_read:
             await forget_others(connection, quotas)
@@ -67,12 +67,12 @@ class Quotas:
         return admission
 
     def not_accepted(self, phone_number_id: str, person: CountedPerson) -> None:
-        """The attempt that a person was counted for was certainly not accepted."""
+        """Note that the attempt for which a person was counted was certainly not accepted."""
         if quota := self.by_number.get(phone_number_id):
             self._unsent.setdefault(quota.scope, []).append(person)
 
     async def flush(self, connection: Connection) -> None:
-        """Count those no longer whose attempts were not accepted. If it fails, they stay counted."""
+        """Take from the count the people whose attempts were not accepted. If it fails, they stay counted."""
         quotas = {quota.scope: quota for quota in self.by_number.values()}
         while self._unsent:
             scope, unsent = self._unsent.popitem()

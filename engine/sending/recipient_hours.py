@@ -1,7 +1,7 @@
-"""The hours of one campaign in the time zones of its ranges, and whether a range may be claimed now.
+"""The hours of one campaign in the time zones of its ranges: they decide whether a range may be claimed now.
 
-Law: a range is open only if its zones allow sending for the whole life of a claim, whatever the two clocks
-differ by. So no message is written in a quiet hour.
+Law: a range is open only if its zones allow sending for the whole life of a claim, whatever the difference of
+the two clocks. So no message is written in a quiet hour.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,33 +15,38 @@ from drumbeat.engine.core.guard import NO_COMMON_HOUR
 from drumbeat.engine.core.lease import CLAIM_VALID_S
 from drumbeat.engine.core.sending_hours import HORIZON, SendingHours, wait_in_words
 
-KNOWN_FOR = timedelta(seconds=1)  # an answer "open" is used again for so long
+KNOWN_FOR = timedelta(seconds=1)  # the time for which an answer "open" is used again
 _TOLERANCE = timedelta(microseconds=TOLERANCE_NS // 1_000)
-# A range is open if its hours hold from `_TOLERANCE` ago until so long ahead.
+# A range is open if its hours hold from `_TOLERANCE` before now until so long after now.
 AHEAD = KNOWN_FOR + timedelta(seconds=CLAIM_VALID_S) + _TOLERANCE
-# Ranges become due so long after their hours begin. Earlier, a process whose clock is slow would take one,
-# find it closed and release it, again and again.
+# Ranges become due so long after their hours begin. Earlier, a process whose clock is slow would repeatedly
+# take one, find it closed and release it.
 DUE_AFTER = 2 * _TOLERANCE
 
 
 class Closed(NamedTuple):
-    """Why a range may not be claimed, and when it becomes due."""
+    """The reason why a range may not be claimed, and the time when it becomes due."""
 
     due_at: datetime
     reason: str
 
 
 class RecipientHours:
-    """`zones`: every set of zones of the campaign's ranges, each a text with commas. `now`: database time."""
+    """The hours of recipients. `zones` has every set of zones of the campaign's ranges, each a text with
+    commas.
+
+    `now` returns the database's time.
+    """
 
     def __init__(self, hours: SendingHours, zones: Sequence[str], now: Callable[[], datetime]) -> None:
         self._hours = hours
         self._zones = zones
         self._now = now
-        self._known: dict[str, tuple[datetime, Closed | None]] = {}  # the answer, and until when it holds
+        # the answer, and the time until which it holds
+        self._known: dict[str, tuple[datetime, Closed | None]] = {}
 
     def closed(self, time_zones: str | None) -> Closed | None:
-        """None: a range with these zones may be claimed now. A range without zones always may."""
+        """Return None if a range with these zones may be claimed now. A range without zones always may."""
         if time_zones is None or self._hours.is_always:
             return None
         now = self._now()
@@ -51,7 +56,7 @@ class RecipientHours:
         return known[1]
 
     def all_closed(self) -> Closed | None:
-        """If no range may be claimed: what the first one waits for."""
+        """Return what the first range waits for, if no range may be claimed; else None."""
         first: Closed | None = None
         for zones in self._zones:
             closed = self.closed(zones)
@@ -76,7 +81,7 @@ class RecipientHours:
 
 
 def stored_zone(name: str) -> ZoneInfo:
-    """Return the time zone with this name; LookupError or ValueError if there is none."""
+    """Return the time zone with this name. Raises LookupError or ValueError if there is none."""
     try:
         return ZoneInfo(name)
     except OSError:  # a directory, such as Europe; other callers take an OSError for a lost connection
@@ -84,7 +89,7 @@ def stored_zone(name: str) -> ZoneInfo:
 
 
 def database_now(clock_skew: ClockSkew) -> datetime:
-    """The database's time, as this process last knew it."""
+    """Return the database's time, as this process last knew it."""
     return datetime.fromtimestamp((monotonic_ns() + clock_skew.stamp_offset_ns) / SECOND_NS, UTC)
 
 

@@ -1,4 +1,4 @@
-"""What the replies of one number show: how much may be in flight, and which requests arrived late."""
+"""The feedback of one number's replies: how much may be in flight, and which requests arrived late."""
 
 from drumbeat.engine.clock import SECOND_NS
 from drumbeat.engine.core.histogram import Histogram
@@ -8,12 +8,14 @@ from drumbeat.engine.core.pace.loop_load import Busyness
 from drumbeat.engine.core.pace.token_bucket import TokenBucket
 from drumbeat.engine.sending.claimed_queue import ClaimedQueue
 
-# Of the histogram of request durations. A reply is given up after 30 s.
+# The bounds of the histogram of request durations. After 30 s without a reply, a request ends.
 DURATION_BOUNDS_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.5, 5.0, 30.0)
 
 
 class ReplyFeedback:
-    """Call `replied` for each reply and `learn` a few times a second. `loop`: see `LoopLoad`."""
+    """The feedback. Call `replied` for each reply and `learn` a few times a second. `loop` is described at
+    `LoopLoad`.
+    """
 
     def __init__(self, bucket: TokenBucket, queue: ClaimedQueue) -> None:
         self.loop = Busyness.CALM
@@ -24,7 +26,7 @@ class ReplyFeedback:
         self._arrivals = ArrivalEstimate()
         self._replies = self._replies_counted = 0
         self.durations = Histogram([int(bound_s * SECOND_NS) for bound_s in DURATION_BOUNDS_S])
-        self._durations_ns: list[int] = []  # since the last call of `learn`
+        self._durations_ns: list[int] = []  # durations since the last call of `learn`
 
     def replied(self, written_ns: int, now_ns: int) -> None:
         self._replies += 1
@@ -43,14 +45,14 @@ class ReplyFeedback:
         self._arrivals.learn(self._replies, self._limit.latency_ns, self._bucket.limit_per_s)
 
     def writes_allowed(self, now_ns: int) -> int:
-        """How many more requests may be written now."""
+        """Return how many more requests may be written now."""
         if self._replies != self._replies_counted:
             self._limit.replied(now_ns, self._replies - self._replies_counted)
             self._replies_counted = self._replies
         return self._limit.writes_allowed(now_ns, self._queue.taken)
 
     def connections_allowed(self, now_ns: int) -> int:
-        """How many more connections may be opened now."""
+        """Return how many more connections may be opened now."""
         queue, bucket = self._queue, self._bucket
         state = SendState(
             now_ns,

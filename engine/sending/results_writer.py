@@ -1,4 +1,4 @@
-"""Stores outcomes in batches, and says when claims must stop because too many wait to be stored.
+"""The writer of results: it stores outcomes in batches, and says when claims must stop because too many wait.
 
 Law: if outcomes cannot be stored, stop sending. A crash puts in doubt every outcome that waits here, so their
 number is bounded: above HIGH_MARK nothing is claimed. A batch that the database could not take is repeated
@@ -22,10 +22,10 @@ from drumbeat.engine.store.facts import AttemptCounts, Fact, FactKind
 from drumbeat.engine.store.recording import record
 
 BATCH_MAX = 1_000  # larger transactions would disturb the pace
-MANY = 500  # enough for a transaction; a longer wait would only put more in doubt after a crash
+MANY = 500  # enough for a transaction; a longer wait would only put more recipients in doubt after a crash
 HIGH_MARK = 2_000
 
-# What the driver cannot encode, or the database refuses. No other error is caused by a fact.
+# Errors for facts that the driver cannot encode, or the database refuses. A fact causes no other error.
 REFUSED_FACT = (
     ValueError,
     TypeError,
@@ -38,15 +38,17 @@ log = structlog.get_logger(__name__)
 
 
 class ResultsWriter:
-    """One for each process. `put` never waits, `run` stores, `flushed` waits until what was put is stored."""
+    """A writer for one process. `put` never waits, `run` stores, `flushed` waits until all
+    of it is stored.
+    """
 
     def __init__(self, pool: Pool, period_s: float) -> None:
-        """`period_s`: how long a batch that is not yet large waits for more."""
+        """Start without facts. `period_s` is how long a batch that is not yet large waits for more."""
         self._own = OwnConnection(pool)  # outcomes must not queue behind claims that wait for a connection
         self._period_s = period_s
         self._facts: list[Fact] = []
-        self._waiting_ns = 0  # since when the first of `_facts` waits
-        self._storing_ns = 0  # the same of the batch that is being stored; 0: none is
+        self._waiting_ns = 0  # the time since which the first of `_facts` waits
+        self._storing_ns = 0  # the same for the batch that is being stored; 0 if none is
         self.attempt_statistics = AttemptStatistics(time.process_time())
         self._arrived = asyncio.Event()
         self._many = asyncio.Event()
@@ -55,16 +57,16 @@ class ResultsWriter:
         self._put = 0
         self._progress = asyncio.Condition()
         self._not_stored = ThrottledLog("outcomes_not_stored", "outcomes_stored_again")
-        self.problem = ""  # in words, while outcomes cannot be stored
+        self.problem = ""  # the problem in words, while outcomes cannot be stored
 
     @property
     def pending(self) -> int:
-        """Facts that a crash at this moment would lose."""
+        """Return how many facts a crash at this moment would lose."""
         return self._put - self._stored
 
     @property
     def oldest_s(self) -> float:
-        """For how long the oldest fact that is not stored has waited; 0 if all are stored."""
+        """Return for how long the oldest fact that is not stored has waited; 0 if all are stored."""
         since_ns = self._storing_ns or (self._waiting_ns if self._facts else 0)
         return (monotonic_ns() - since_ns) / SECOND_NS if since_ns else 0.0
 
@@ -97,19 +99,20 @@ class ResultsWriter:
             await self._own.release()
 
     async def relief(self, wait_s: float) -> None:
-        """Return when claims may go on, or after `wait_s`."""
+        """Wait until claims may continue, for `wait_s` at most."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._relieved.wait(), wait_s)
 
     async def flushed(self) -> None:
-        """Return when everything put before this call is stored."""
+        """Wait until everything put before this call is stored."""
         target = self._put
         async with self._progress:
             await self._progress.wait_for(lambda: self._stored >= target)
 
     async def _store_next(self) -> None:
-        """Store one batch. Facts that arrive meanwhile form the next: a batch costs Postgres a millisecond
-        before its first row.
+        """Store one batch. Facts that arrive meanwhile form the next one.
+
+        A batch costs Postgres a millisecond before its first row.
         """
         self._arrived.clear()
         self._many.clear()
@@ -154,7 +157,7 @@ class ResultsWriter:
             log.warning("statistics_refused", problem=str(problem)[:200])
 
     async def _store_halves(self, batch: list[Fact], problem: Exception) -> None:
-        """Halve a batch in which the database refuses something, until the one bad fact is alone."""
+        """Halve a batch in which the database refuses a fact, until that fact is alone."""
         if len(batch) > 1:
             middle = len(batch) // 2
             await self._store_once(batch[:middle], [])
@@ -174,5 +177,5 @@ class ResultsWriter:
 
 
 def _in_doubt(fact: Fact) -> Fact:
-    """The fact that puts the recipient in doubt, in place of one that the database refuses."""
+    """Return the fact that puts the recipient in doubt, in place of one that the database refuses."""
     return Fact(*fact[:6], FactKind.UNKNOWN, reason="the reply could not be stored")

@@ -1,4 +1,4 @@
-"""Claims further attempts for one number: for recipients whose wait is over, in ranges that it holds."""
+"""The claims of further attempts for one number: of recipients whose wait is over, in its ranges."""
 
 from collections.abc import Iterable
 
@@ -20,7 +20,7 @@ from drumbeat.engine.store.retry_claims import claim_retries, due_retries, postp
 
 
 class Retries:
-    """For one number. `unanswered`: the answer to a claim was lost; `give_up_unanswered` settles it."""
+    """The retries of one number. `unanswered`: a claim's answer was lost; `give_up_unanswered` settles it."""
 
     def __init__(
         self, context: FlowContext, lease: Lease, feeder: Feeder, pairs: PairGuard, quota: NumberQuota
@@ -37,11 +37,11 @@ class Retries:
         self.unanswered = False
 
     def expect(self) -> None:
-        """A recipient was deferred: ask for due retries at the shortest period again."""
+        """Ask for due retries at the shortest period again, because a recipient was deferred."""
         self._period_ns = self._period_ns_min
 
     async def claim(self, now_ns: int, limit: int) -> GrantedClaims:
-        """Claim what is due, the longest waiting first, `limit` at most; nothing until the period is over."""
+        """Claim due recipients, the longest waiting first, `limit` at most; none until the period is over."""
         claimed_ns = suspend_aware_ns()
         if now_ns - self._looked_ns < self._period_ns or not self._feeder.held:
             return GrantedClaims([], [], claimed_ns)
@@ -59,7 +59,7 @@ class Retries:
         )
 
     async def _claim_due(self, now_ns: int, limit: int) -> tuple[Guarded, dict[tuple[int, int], int]]:
-        """What the guards said of due recipients, and the granted attempt numbers by range and seq."""
+        """Return the guards' verdicts on due recipients, and the granted attempt numbers by range and seq."""
         async with self._context.pool.acquire(timeout=5) as connection:
             cache, due = self._context.campaign_cache, await self._due(connection, limit)
             guarded = guard_retries(due, cache, self._pairs, self._lease, now_ns)
@@ -85,14 +85,14 @@ class Retries:
         }
 
     async def _due(self, connection: Connection, limit: int) -> list[Candidate]:
-        """The due recipients of the highest priority that has any."""
+        """Return the due recipients of the highest priority that has any."""
         for ranges in self._ranges_by_priority():
             if due := await due_retries(connection, ranges, limit):
                 return due
         return []
 
     def _ranges_by_priority(self) -> list[list[HeldRange]]:
-        """The ranges that may send, the highest priority first; none below the first attempts in hand."""
+        """Return ranges that may send, the highest priority first; none below the first attempts in hand."""
         cache = self._context.campaign_cache
         sendable = [held for held in self._feeder.held.values() if self._feeder.in_hand.may_send(held)]
         if not cache.has_priorities:

@@ -1,4 +1,4 @@
-"""Requests of the numbers to the worker of their process: stop a campaign, every campaign, or a number.
+"""The requests of the numbers to the worker of their process: stop a campaign, every campaign, or a number.
 
 A number stops at once when the service refuses a campaign, the account or the number itself. The worker then
 stores the stop, so that it is durable and visible to other processes.
@@ -31,8 +31,8 @@ class StopRequests:
     def add(self, request: StopRequest) -> None:
         """Add a request. An equal one that already waits stays, but a longer rest replaces a shorter one.
 
-        A late reply may refuse the account when every campaign is stopped already. Kept, its request would
-        pause a campaign that a person resumes next.
+        A late reply may refuse the account when every campaign is stopped already. If that request were kept,
+        it would pause a campaign that a person resumes next.
         """
         if isinstance(request, AccountStop) and not self._campaign_cache.running:
             return
@@ -49,11 +49,11 @@ class StopRequests:
                 self._campaign_cache.stop(campaign_id)
 
     def has_rest_for(self, phone_number_id: str) -> bool:
-        """Whether a rest of the number is requested and not yet in the database."""
+        """Return whether a rest of the number is requested and not yet in the database."""
         return NumberRest(phone_number_id, "", 0.0) in self.waiting
 
     async def wait(self, timeout_s: float) -> None:
-        """Return when a request arrives, or after `timeout_s`."""
+        """Wait until a request arrives, for `timeout_s` at most."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._arrived.wait(), timeout_s)
         self._arrived.clear()
@@ -61,7 +61,7 @@ class StopRequests:
     async def store(self, connection: Connection) -> None:
         for request in list(self.waiting.values()):
             await self._store_one(connection, request)
-            if self.waiting.get(request) is request:  # or a longer rest was requested meanwhile
+            if self.waiting.get(request) is request:  # otherwise a longer rest was requested meanwhile
                 del self.waiting[request]
 
     async def _store_one(self, connection: Connection, request: StopRequest) -> None:

@@ -1,8 +1,9 @@
-"""Compares templates with campaigns when an event said that they changed, or a scheduled campaign starts.
-Pauses campaigns that misfit, and those whose template the service does not send.
+"""The comparison of templates with campaigns, after an event about a template, or when a scheduled campaign
+starts.
 
-An event or a start sets `compare_at` of a template. Who finds it due moves it on: the others leave it alone
-meanwhile, and a comparison that failed comes due again. After a comparison it is NULL.
+It pauses campaigns whose messages no longer fit, and those whose template the service does not send. An event
+or a start sets `compare_at` of a template. A process that finds it due moves it into the future. So the
+others leave it alone meanwhile, and a comparison that failed comes due again. After a comparison it is NULL.
 """
 
 import time
@@ -23,14 +24,14 @@ from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.queries import queries
 
 LOOK_PERIOD_S = 1.0
-# Campaigns that send, or will without a person. A paused one is compared when it is resumed.
+# Campaigns that send, or will send without a person. A paused one is compared when it is resumed.
 _WITHOUT_A_PERSON = (CampaignState.SCHEDULED, CampaignState.RUNNING)
 
 log = structlog.get_logger(__name__)
 
 
 class _Due(NamedTuple):
-    """A template to compare. `compare_at`: as this process left it; a later event changes it."""
+    """A template to compare. `compare_at` is the value that this process stored; a later event changes it."""
 
     name: str
     language: str
@@ -38,7 +39,7 @@ class _Due(NamedTuple):
 
 
 class TemplateWatch:
-    """For one process. `read` asks the service for the templates of these names."""
+    """The watch of one process. `read` reads the templates of these names from the service."""
 
     def __init__(self, pool: Pool, read: Callable[[Collection[str]], Awaitable[Definitions]]) -> None:
         self._pool = pool
@@ -47,7 +48,7 @@ class TemplateWatch:
         self._due: list[_Due] = []
 
     async def find_due(self, connection: Connection) -> bool:
-        """Whether there is something to compare."""
+        """Return whether there is something to compare."""
         if time.monotonic() >= self._look_after_s:
             self._look_after_s = time.monotonic() + LOOK_PERIOD_S
             rows = await connection.fetch(queries("templates")["take_changed"])

@@ -27,7 +27,7 @@ from drumbeat.engine.store.queries import queries
 CANCEL_PERIOD_S = 0.1
 # Of the five seconds in which a signal ends the process:
 STOP_CONTROL_S = 0.5
-STORE_S = 1.0  # for outcomes and for releasing ranges and leases
+STORE_S = 1.0  # for outcomes and for the release of ranges and leases
 
 log = structlog.get_logger(__name__)
 
@@ -35,12 +35,12 @@ OnOwned = Callable[[Connection], Awaitable[None]]
 
 
 async def do_nothing(_: Connection) -> None:
-    """The default of `on_owned`."""
+    """Do nothing: the default of `on_owned`."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How the work ended: `state` and `reason` of the one campaign, or empty for a worker."""
+    """The end of the work: `state` and `reason` of the one campaign; both empty for a worker."""
 
     state: str = ""
     reason: str = ""
@@ -48,7 +48,9 @@ class RunEnd:
 
 
 class Worker:
-    """Sends with the numbers that it owns: every running campaign, or only the one with `campaign_id`."""
+    """A worker: it sends every running campaign, or only that with `campaign_id`, with the
+    numbers it owns.
+    """
 
     def __init__(
         self,
@@ -61,7 +63,8 @@ class Worker:
         template_watch: TemplateWatch,
         on_owned: OnOwned = do_nothing,
     ) -> None:
-        """`read_numbers` reads the numbers from the service; what it raises is logged, never fatal.
+        """Set up the worker. `read_numbers` reads the numbers from the service; its errors are logged, never
+        fatal.
 
         `on_owned` is called once the numbers are owned. If it raises, the leases are released.
         """
@@ -79,14 +82,15 @@ class Worker:
         self._number_refresh = NumberRefresh(read_numbers, context.timing.reread_period_s)
         self._file_renewal = HeaderFileRenewal(context.pool, context.campaign_cache, context.open_uploads)
         self._template_watch = template_watch
-        self._side_tasks: dict[str, asyncio.Task[None]] = {}  # by what they do
+        self._side_tasks: dict[str, asyncio.Task[None]] = {}  # side tasks by the name of their work
         self.senders = self._numbers.senders
-        self.has_started = False  # it has taken the numbers that it could get
+        self.has_started = False  # the process has taken the numbers that it could get
         self._ended = asyncio.Event()
 
     async def run(self, stop: asyncio.Event) -> RunEnd:
-        """Send until `stop` is set or the one campaign ends. Raises NumberHeld if another process owns a
-        number of the one campaign.
+        """Send until `stop` is set or the one campaign ends.
+
+        Raises NumberHeld if another process owns a number of the one campaign.
         """
         tasks = self._start_services()
         try:
@@ -116,11 +120,12 @@ class Worker:
     async def _take_numbers(self) -> None:
         async with self._context.pool.acquire(timeout=10) as connection:
             wanted = await self._sharing.begin(connection) if self._sharing else self._numbers.wanted
-            leases = await self._numbers.take(connection, wanted)  # first: a refused run changes nothing
+            # taken first, so that a refused run changes nothing
+            leases = await self._numbers.take(connection, wanted)
             try:
                 await self._on_owned(connection)
                 await self._housekeeping.move_due(connection)
-                await self._context.quotas.refresh(connection)  # before the first claim
+                await self._context.quotas.refresh(connection)  # read before the first claim
                 await self._reader.refresh(connection)
             except BaseException:
                 await release_leases(connection, leases)
@@ -182,7 +187,7 @@ class Worker:
     async def _drain(self) -> bool:
         """Let in-flight requests end, store outcomes, release ranges and leases.
 
-        False if the database did not answer in time: its connections are closed then.
+        Returns False if the database did not answer in time. Its connections are closed then.
         """
         if self._sharing is not None:
             self._start_side_task("leaving", self._sharing.leave)
@@ -225,13 +230,15 @@ class Worker:
 
 
 def _raise_failure(tasks: Iterable[asyncio.Task[None]]) -> None:
-    """A task of the process that fails by itself ends the process with its error."""
+    """End the process with the error of a task that failed by itself."""
     for task in tasks:
         raise_failure(task)
 
 
 async def _cancel_all(tasks: Sequence[asyncio.Task[None]], within_s: float = inf) -> None:
-    """Cancel again until they end: a connection that breaks under a cancellation hides it from its task."""
+    """Cancel the tasks repeatedly until they end. If a connection breaks under a cancellation, its task does
+    not see the cancellation.
+    """
     pending, started_s = {task for task in tasks if not task.done()}, time.monotonic()
     while pending and time.monotonic() - started_s < within_s:
         for task in pending:

@@ -1,4 +1,4 @@
-"""Ranges of owners that are gone: the first process that looks puts their claims in doubt and frees them."""
+"""The ranges of gone owners: the first process that looks puts their claims in doubt and frees them."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -21,9 +21,9 @@ async def recover_abandoned_numbers(
 ) -> list[str]:
     """Take each number whose owner is dead or long gone, put its claims in doubt, and release all of it.
 
-    For campaigns in every state: a cancelled campaign whose sender was killed has recipients in doubt too.
-    `ours`: numbers of the caller, left alone. `contained`: handles the failure of one number. Returns the
-    recovered numbers.
+    It does so for campaigns in every state: a cancelled campaign whose sender was killed has recipients in
+    doubt too. `ours` are numbers of the caller, which are left alone. `contained` handles the failure of one
+    number. Returns the recovered numbers.
     """
     recovered = []
     for row in await connection.fetch(queries("ranges")["owners_of_ranges"], list(ours), UNRENEWED_S):

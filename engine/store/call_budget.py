@@ -7,7 +7,8 @@ from drumbeat.engine.store.queries import queries
 class SharedCallBudget:
     """A token bucket in the database, for `engine.api.call_budget.CallBudget`.
 
-    `account`: the business account. `burst` calls may be made at once; another is free `call_every_s` later.
+    `account` is the business account. `burst` calls may be made at once; another is free `call_every_s`
+    later.
     """
 
     def __init__(self, pool: Pool, account: str, *, burst: int, call_every_s: float) -> None:

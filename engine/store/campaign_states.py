@@ -1,6 +1,7 @@
-"""The only module that changes a campaign's state; the table that it obeys is `engine.core.states`.
+"""The changes of campaigns' states. Only this module makes them; `engine.core.states` has the table that it
+obeys.
 
-Each change is stored together with the notification that tells of it.
+Each change is stored together with the notification of it.
 """
 
 from datetime import datetime
@@ -22,8 +23,8 @@ async def apply_event(
 ) -> CampaignState:
     """Move a campaign and record why: in words for people ("token expired (190)") and as a code for programs.
 
-    Locks the campaign's row, and joins the caller's transaction if there is one. Returns the new state.
-    Raises IllegalTransition if the present state does not know the event.
+    It locks the campaign's row, and joins the caller's transaction if there is one. Returns the new state.
+    Raises IllegalTransition if the table does not allow the event in the present state.
     """
     async with connection.transaction():
         row = await _lock(connection, campaign_id)
@@ -39,11 +40,12 @@ async def apply_if_allowed(
     reason: str,
     code: ReasonCode | None = None,
 ) -> CampaignState | None:
-    """As `apply_event`, but None if the present state does not know the event: somebody else moved it. None
-    too if somebody deletes the campaign, or has: a scheduled one may go just when its time comes.
+    """Move a campaign as `apply_event` does, or return None if its present state does not allow the event.
 
-    Then too its row stays locked until the caller's transaction ends. An exception would roll the savepoint
-    back and release the lock: the campaign could finish before the caller commits what it reopened.
+    Somebody else has moved it then. Returns None too if somebody deletes the campaign, or has deleted it: a
+    scheduled one may be deleted just when its time comes. In both cases its row stays locked until the
+    caller's transaction ends. An exception would roll the savepoint back and release the lock, and the
+    campaign could finish before the caller commits what it reopened.
     """
     async with connection.transaction():
         row = await _lock(connection, campaign_id)
@@ -57,7 +59,7 @@ async def apply_if_allowed(
 async def set_reason(
     connection: Connection, campaign_id: int, state: CampaignState, reason: str, code: ReasonCode | None
 ) -> None:
-    """Record another reason for the present state; nothing if the campaign is in another state."""
+    """Record another reason for the present state. If the campaign is in another state, nothing changes."""
     await connection.execute(queries("campaigns")["set_reason"], campaign_id, state.value, reason, code)
 
 
@@ -78,7 +80,8 @@ async def pause_campaigns_of_template(
 ) -> list[int]:
     """Pause every scheduled or running campaign of a template that the service no longer sends.
 
-    `written_at`: when the message was written whose status says so. What a person released later stays.
+    `written_at` is when the message was written whose status reports that. Campaigns that a person released
+    later stay as they are.
     """
     paused = []
     for row in await connection.fetch(queries("campaigns")["of_template"], name, language, written_at):

@@ -1,7 +1,7 @@
 """The canary and the error budget of a campaign, as stored.
 
 Law: while a canary has not passed, `take_range` gives out only its ranges, to every process. So no process
-has to count, and none that is killed loses count.
+has to count, and a kill loses no count.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from drumbeat.engine.core.states import ReasonCode
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.queries import queries
 
-# Pauses that the canary makes. A person who lifts one has the rest sent.
+# The reasons of pauses that the canary makes. If a person lifts one, the rest is sent.
 CANARY_PAUSES = frozenset({ReasonCode.CANARY_FAILED, ReasonCode.CANARY_SILENT, ReasonCode.APPROVAL_NEEDED})
 
 
@@ -37,7 +37,7 @@ class StoredCanary:
 
     @property
     def state(self) -> str:
-        """For people and programs: the verdict, until the canary has passed."""
+        """Return the state for people and programs: the verdict, until the canary has passed."""
         return "passed" if self.passed_at is not None else self.verdict.value
 
     @property
@@ -47,7 +47,7 @@ class StoredCanary:
 
 @dataclass(frozen=True, slots=True)
 class ErrorBudget:
-    """`failed`: without those that a person accepted by a resume."""
+    """An error budget. `failed` does not count recipients whose failure a person accepted by a resume."""
 
     pause_at_failed: str
     failed: int
@@ -55,7 +55,7 @@ class ErrorBudget:
 
 
 async def read_canary(database: Pool | Connection, campaign_id: int) -> StoredCanary | None:
-    """The canary of a campaign; None if it has none."""
+    """Return the canary of a campaign; None if it has none."""
     row = await database.fetchrow(queries("canary")["read"], campaign_id)
     if row is None:
         return None
@@ -65,13 +65,13 @@ async def read_canary(database: Pool | Connection, campaign_id: int) -> StoredCa
 
 
 async def read_budget(connection: Connection, campaign_id: int) -> ErrorBudget | None:
-    """The error budget of a campaign; None if it has none. Reads 1 µs for each range."""
+    """Return the error budget of a campaign; None if it has none. The read takes 1 µs for each range."""
     row = await connection.fetchrow(queries("canary")["budget"], campaign_id)
     return None if row is None else ErrorBudget(row["pause_at_failed"], row["failed"], row["recipients"])
 
 
 async def note_sent(connection: Connection, campaign_id: int) -> None:
-    """Everybody of the canary was attempted: the wait for statuses begins, once."""
+    """Note that every recipient of the canary was attempted. The wait for statuses begins, once."""
     await connection.execute(queries("canary")["note_sent"], campaign_id)
 
 
@@ -80,12 +80,12 @@ async def approve_canary(connection: Connection, campaign_id: int) -> None:
 
 
 async def pass_canary(connection: Connection, campaign_id: int) -> None:
-    """From here on, numbers take every range of the campaign."""
+    """Let numbers take every range of the campaign from now on."""
     await connection.execute(queries("canary")["pass"], campaign_id)
 
 
 async def accept_pause(connection: Connection, campaign_id: int, code: ReasonCode | None) -> None:
-    """A person lifts a pause with this reason, and accepts what led to it.
+    """Note that a person lifts a pause with this reason, and accepts its cause.
 
     After a canary that paused the campaign, the rest is sent. An error budget begins anew, or it would pause
     the campaign again at once.

@@ -1,7 +1,8 @@
-"""Claiming first attempts: the watermark of a range is raised, and committed, before the first byte is sent.
+"""The claims of first attempts: the watermark of a range is raised, and committed, before the first byte is
+sent.
 
 Every claim names the number and the epoch that it believes in, and compares them with the row that it
-changes. A claim that changes no row is refused: nothing may be sent on it. Retries:
+changes. A claim that changes no row is refused: nothing may be sent on it. Retries are in
 `engine.store.retry_claims`.
 """
 
@@ -19,12 +20,12 @@ from drumbeat.engine.store.recording import record_looked_up
 
 _UNSPENT = Budget()
 ANSWER_LOST = "the claim's answer was lost"
-# All numbers of a process wait for one statement, and what it claims is valid for 2 s.
+# All numbers of a process wait for one statement, and the claims that it makes are valid for 2 s.
 ADVANCE_TIMEOUT_S = 3.0
 
 
 class Candidate(NamedTuple):
-    """A recipient that may be sent to. `template_index`: which template of the campaign it gets.
+    """A recipient that may be sent to. `template_index` is the index of the template that it gets.
 
     `attempt_no` counts requests so far: 0 for a first attempt.
     """
@@ -43,7 +44,7 @@ class Candidate(NamedTuple):
 class WatermarkAdvance(NamedTuple):
     """A watermark that is to rise to `claimed_through`. It covers no recipients but the `candidates`.
 
-    `cap`: of the campaign.
+    `cap` is the frequency cap of the campaign.
     """
 
     lease: Lease
@@ -54,11 +55,11 @@ class WatermarkAdvance(NamedTuple):
 
 
 class ClaimRefused(Exception):
-    """The range has a new owner, is not open, or its watermark is elsewhere. Nothing may be sent."""
+    """A refused claim: the range has a new owner, is closed, or its watermark moved. Nothing may be sent."""
 
 
 async def page(connection: Connection, held: HeldRange) -> list[Candidate]:
-    """The range's recipients above its watermark, in order."""
+    """Return the range's recipients above its watermark, in order."""
     rows = await connection.fetch(queries("claims")["page"], held.range_id, held.claimed_through)
     make, of_range = tuple.__new__, (held.campaign_id, held.range_id)  # not Candidate(…): saves a call each
     return [make(Candidate, (*of_range, *row, False, 0, _UNSPENT)) for row in rows]
@@ -69,10 +70,10 @@ async def advance_watermarks(
 ) -> set[tuple[int, int]]:
     """Claim first attempts of several numbers in one round trip, one range each.
 
-    Returns (range_id, epoch) of each claim. The epoch, because a former owner may ask for the same range.
-    Nothing is claimed of the other ranges: a recipient opted out or has a record, the claim is refused, or
-    the range is locked now. `opted_out_phones`, `recorded_above` and `advance_watermark` tell which. Gives up
-    after ADVANCE_TIMEOUT_S.
+    Returns (range_id, epoch) of each claim. The epoch is part of it because a former owner may ask for the
+    same range. Nothing is claimed of the other ranges: a recipient opted out or has a record, the claim is
+    refused, or the range is locked now. `opted_out_phones`, `recorded_above` and `advance_watermark` tell
+    which. Gives up after ADVANCE_TIMEOUT_S.
     """
     rows = await connection.fetch(
         queries("claims")["advance_watermarks"],
@@ -91,14 +92,14 @@ async def advance_watermarks(
 
 
 async def opted_out_phones(connection: Connection, candidates: Sequence[Candidate]) -> set[int]:
-    """Phones of the candidates that are on the suppression list now."""
+    """Return the phones of the candidates that are on the suppression list now."""
     phones = [candidate.phone for candidate in candidates]
     rows = await connection.fetch(queries("claims")["opted_out"], phones)
     return {row["phone"] for row in rows}
 
 
 async def recorded_above(connection: Connection, held: HeldRange, claimed_through: int) -> set[int]:
-    """Recipients between the watermark and `claimed_through` with a record: they get no first attempt."""
+    """Return recipients from the watermark to `claimed_through` with a record: they get no first attempt."""
     rows = await connection.fetch(
         queries("claims")["recorded_above"], held.range_id, held.claimed_through, claimed_through
     )
@@ -136,7 +137,7 @@ async def _advance(connection: Connection, lease: Lease, held: HeldRange, claime
 
 
 async def read_watermark(connection: Connection, lease: Lease, held: HeldRange) -> int:
-    """The stored watermark, after a lost answer. Raises ClaimRefused if the range has a new owner."""
+    """Return the stored watermark, after a lost answer. Raises ClaimRefused if the range has a new owner."""
     claimed_through: int | None = await connection.fetchval(
         queries("claims")["read_watermark"], held.range_id, lease.phone_number_id, lease.epoch
     )
@@ -146,13 +147,13 @@ async def read_watermark(connection: Connection, lease: Lease, held: HeldRange) 
 
 
 def unsent_first_attempt(candidate: Candidate, lease: Lease) -> Fact:
-    """The fact that defers a recipient that a late answer to a claim covered, and that was not sent to."""
+    """Return the fact that defers a recipient whom a late answer claimed, and who was not sent to."""
     return fact_of_unsent(candidate._replace(attempt_no=1), lease, FactKind.DEFERRED, ANSWER_LOST)
 
 
 def fact_of_unsent(
     candidate: Candidate, lease: Lease, kind: FactKind, reason: str, wait_s: float = 0.0
 ) -> Fact:
-    """The fact about a candidate that this owner did not send to."""
+    """Return the fact about a candidate that this owner did not send to."""
     attempt = (*candidate[:3], candidate.attempt_no, lease.epoch, lease.phone_number_id)
     return Fact(*attempt, kind, reason=reason, wait_s=wait_s, spent=candidate.spent)

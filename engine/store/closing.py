@@ -1,9 +1,10 @@
-"""The end of a campaign: it finishes when nothing is left to send; its ranges close if it is cancelled or
-expires.
+"""The end of a campaign: it finishes when nothing is left to send. If it is cancelled or expires, its ranges
+close.
 
 Closing skips recipients that were not sent to. Each transaction closes some ranges, which fixes their
-watermarks, and skips what lies above and what is deferred; the range counters change by exactly that. What is
-under way goes on: its outcome counts, and a deferral of it is skipped when it is recorded.
+watermarks, and skips the recipients above them and the deferred ones. The range counters change by exactly
+that. Attempts under way continue: their outcomes count, and a deferral among them is skipped when it is
+recorded.
 """
 
 from collections import Counter
@@ -14,14 +15,14 @@ from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.queries import queries
 from drumbeat.engine.store.recording import change_range_counters, states
 
-# Twenty thousand recipients at most. Senders wait for the locks of a transaction: a fraction of a second.
+# Twenty thousand recipients at most. Senders wait for the locks of a transaction for a fraction of a second.
 RANGES_A_BATCH = 20
 
 
 async def finish_campaign(connection: Connection, campaign_id: int) -> int | None:
-    """Finish a running campaign that has no open range. Returns how many are in doubt; None if it goes on.
+    """Finish a running campaign that has no open range. Return how many are in doubt; None if it continues.
 
-    Decided under the campaign's lock, which everybody who opens a range again takes too.
+    The decision is made under the campaign's lock. Whoever opens a range again takes that lock too.
     """
     async with connection.transaction():
         await connection.execute(queries("campaigns")["lock_state"], campaign_id)
@@ -36,10 +37,10 @@ async def finish_campaign(connection: Connection, campaign_id: int) -> int | Non
 
 
 async def close_ranges(connection: Connection, campaign_id: int, reason: str) -> int:
-    """Close every open range of a campaign; returns how many recipients were skipped.
+    """Close every open range of a campaign, and return how many recipients were skipped.
 
-    `reason` is stored with each of them ("cancelled", "expired"). Safe to repeat: a call finishes what a
-    killed one left. The campaign must have left `running` before, or claims go on meanwhile.
+    `reason` is stored with each of them ("cancelled", "expired"). Safe to repeat: a call finishes the work of
+    a killed one. The campaign must have left `running` before, or claims continue meanwhile.
     """
     skipped = 0
     while True:

@@ -21,10 +21,11 @@ _SHAPE = (
     "write it as postgresql://user:password@host:5432/name; in a user or password write @ : / ? # % as "
     "%40 %3A %2F %3F %23 %25"
 )
-# A prepared statement exists already, or does not exist: another session is behind the connection.
+# Errors that a prepared statement exists already, or does not exist: another session is behind the
+# connection.
 _OTHER_SESSION = (asyncpg.DuplicatePreparedStatementError, asyncpg.InvalidSQLStatementNameError)
 _POOLERS_REFUSAL = "unsupported startup parameter"  # PgBouncer's message, never translated
-# A parameter that the server does not have, or a value that it does not take.
+# Errors for a parameter that the server does not have, or a value that it does not take.
 _OPTIONS = (
     asyncpg.UndefinedObjectError,
     asyncpg.InvalidParameterValueError,
@@ -33,13 +34,13 @@ _OPTIONS = (
 
 
 def safe_url(url: str, setting: str = SETTING) -> str:
-    """The URL with its passwords masked, for messages; `setting` if it cannot be read.
+    """Return the URL with its passwords masked, for messages; `setting` if it cannot be read.
 
     A ? in a password must be written %3F. If it is not, the end of the password is unknown, and nothing after
     its beginning is shown.
     """
     if "://" not in url and not url.startswith("/"):
-        return setting  # perhaps the key=value notation, which holds the password anywhere
+        return setting  # this may be the key=value notation, which can hold the password anywhere
     address, question, options = url.partition("?")
     head, at, tail = address.rpartition("@")
     scheme, slashes, user = (head if at else address).partition("://")
@@ -55,7 +56,7 @@ def safe_url(url: str, setting: str = SETTING) -> str:
 
 @contextmanager
 def translate_connect_errors(url: str, setting: str = SETTING) -> Iterator[None]:
-    """Turn what connecting raises into one clear error. `setting`: where the URL comes from."""
+    """Turn the errors of a connection attempt into one clear error. `setting` is where the URL comes from."""
     try:
         yield
     except (TimeoutError, OSError, asyncpg.PostgresError) as error:
@@ -63,7 +64,8 @@ def translate_connect_errors(url: str, setting: str = SETTING) -> Iterator[None]
     except asyncpg.ClientConfigurationError as error:
         remedy = str(error) if url.startswith(_SCHEMES) else _SHAPE
         raise ConfigurationError(_UNREADABLE, where=safe_url(url, setting), remedy=remedy) from error
-    except ValueError:  # without its message, which quotes what it took for a port: perhaps the password
+    # raised without the message, which quotes what it took for a port: perhaps the password
+    except ValueError:
         raise ConfigurationError(_UNREADABLE, where=safe_url(url, setting), remedy=_SHAPE) from None
     except asyncpg.TargetServerAttributeNotMatched as error:
         problem = f"no server of {safe_url(url)} has the role that target_session_attrs asks for"
@@ -71,7 +73,7 @@ def translate_connect_errors(url: str, setting: str = SETTING) -> Iterator[None]
 
 
 def pooler_error(url: str) -> ConfigurationError:
-    """The error if a pooler answers."""
+    """Return the error for a pooler that answers."""
     return ConfigurationError(
         f"{safe_url(url)} is a connection pooler such as PgBouncer: it may change the server unnoticed, so "
         "that a fail-over would not be seen",
@@ -80,7 +82,7 @@ def pooler_error(url: str) -> ConfigurationError:
 
 
 def connect_error(error: Exception, url: str, setting: str = SETTING) -> DrumbeatError:
-    """The error for an exception of connecting."""
+    """Return the error for an exception of a connection attempt."""
     where, said = safe_url(url, setting), system_error_text(error)
     match error:
         case asyncpg.InvalidAuthorizationSpecificationError():

@@ -1,4 +1,4 @@
-"""Copies text into a table by COPY, and ends when the connection ends.
+"""The copy of text into a table by COPY. It ends when the connection ends.
 
 The driver has no time-out while it waits for the server to take more. If the connection is lost meanwhile, as
 after the crash of a server whose disk is full, nothing else would end that wait.
@@ -15,7 +15,7 @@ from drumbeat.engine.store.database import Connection
 async def copy_text(
     connection: Connection, table: str, rows: AsyncIterable[bytes], columns: Sequence[str] | None = None
 ) -> None:
-    """Copy rows in Postgres' text format. If the connection is lost, raises what a statement would raise."""
+    """Copy rows in Postgres' text format. If the connection is lost, it raises what a statement would."""
     copying = asyncio.ensure_future(
         connection.copy_to_table(table, source=rows, columns=columns, format="text")
     )

@@ -1,4 +1,4 @@
-"""Connections to Postgres: all are opened here, with time-outs and keepalives."""
+"""The connections to Postgres. All are opened here, with time-outs and keepalives."""
 
 import asyncio
 import socket
@@ -30,9 +30,9 @@ UNANSWERED_HOST_S = 2.0
 POSTGRES_PORT = 5432
 # Longer than any statement of the sending path. Planning and maintenance pass their own.
 COMMAND_TIMEOUT_S = 30.0
-# If the server's machine acknowledges no packet for so long, the machine or the network is down. Twice a
-# lease, and long enough for a network switch to fail over. A slow statement does not count: its machine
-# acknowledges.
+# If the server's machine acknowledges no packet for so long, the machine or the network is down. This is
+# twice a lease, and long enough for a network switch to fail over. A slow statement does not count: its
+# machine acknowledges.
 UNACKNOWLEDGED_S = 10
 # A sender needs one connection for outcomes, one for claims, and one for everything else.
 SENDER_CONNECTIONS_MIN = 3
@@ -40,22 +40,22 @@ SERVER_SETTINGS = {
     "application_name": "drumbeat",
     # ms; below the lease, so that a suspended process holds no locks when its number is taken over
     "idle_in_transaction_session_timeout": "4000",
-    "lock_timeout": "20000",  # ms
-    "tcp_keepalives_idle": "15",  # s; the server notices a lost client within half a minute
+    "lock_timeout": "20000",  # milliseconds
+    "tcp_keepalives_idle": "15",  # seconds; the server notices a lost client within half a minute
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
     # Claims must be durable, whatever the server's default: a claim that a crash undoes would be made again.
     "synchronous_commit": "on",
     "jit": "off",  # statements are short: compiling costs more than it saves
-    # Not the server's: each statement has a time-out of ours, and while millions of recipients are planned,
-    # one of two sessions may be idle for long.
+    # These replace the server's own: each statement has a time-out of ours, and while millions of recipients
+    # are planned, one of two sessions may be idle for long.
     "statement_timeout": "0",
     "idle_session_timeout": "0",
-    # A transaction that waited for a lock must see what was committed meanwhile: facts are stored only once
+    # A transaction that waited for a lock must see what was committed meanwhile. Facts are stored only once
     # because of that.
     "default_transaction_isolation": "read committed",
 }
-TRANSACTION_TIMEOUT_SINCE = 17  # version of Postgres
+TRANSACTION_TIMEOUT_SINCE = 17  # the first version of Postgres with that setting
 # A connection keeps a plan for minutes. A plan that was made while a table was empty would read all of it
 # later.
 BY_KEY_SETTINGS = {**SERVER_SETTINGS, "enable_seqscan": "off"}
@@ -78,7 +78,7 @@ LOST_CONNECTION = (
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.ReadOnlySQLTransactionError,
 )
-"""What a statement raises if the database is at fault and not the statement: it is worth repeating."""
+"""The errors of a statement for which the database is at fault, so that it is worth repeating."""
 
 
 async def _prepare(connection: Connection) -> None:
@@ -94,8 +94,8 @@ def _encode_json(value: object) -> str:
 def _keep_alive(connection: Connection, *, gives_up: bool) -> None:
     """Notice a half-open connection while no statement runs, by keepalives of the client.
 
-    `gives_up`: notice it while a statement runs too. The kernel then repeats data and sends no keepalives.
-    Not for sessions that stream: a server that takes no data for a while looks the same.
+    `gives_up`: notice it while a statement runs too. The kernel then repeats data and sends no keepalives. Do
+    not use it for sessions that stream: a server that takes no data for a while looks the same.
     """
     transport = getattr(connection, "_transport", None)
     sock = transport.get_extra_info("socket") if transport is not None else None
@@ -111,7 +111,7 @@ def _keep_alive(connection: Connection, *, gives_up: bool) -> None:
 
 
 async def _connect(*arguments: Any, **options: Any) -> "asyncpg.Connection[asyncpg.Record]":
-    """The driver's `connect`. If there is no server, the error is one of the database, not of a file."""
+    """Connect with the driver. If there is no server, the error is one of the database, not of a file."""
     (url,) = arguments
     try:
         connection: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(
@@ -123,7 +123,7 @@ async def _connect(*arguments: Any, **options: Any) -> "asyncpg.Connection[async
 
 
 async def _without_unanswered_hosts(url: str) -> str:
-    """The URL with only those of several hosts whose machine answers.
+    """Return the URL; of several hosts, with only those whose machine answers.
 
     The driver would spend all of its time on the first host that does not answer, as after a crash.
     """
@@ -138,7 +138,7 @@ async def _without_unanswered_hosts(url: str) -> str:
 
 
 async def _is_unanswered(host: str) -> bool:
-    """Whether the machine gives no answer at all. A refusal is an answer."""
+    """Return whether the machine gives no answer at all. A refusal is an answer."""
     address = urlsplit(f"//{host}")
     try:
         async with asyncio.timeout(UNANSWERED_HOST_S):
@@ -181,12 +181,12 @@ async def open_pool(
     by_key: bool = False,
     greet: Greeting | None = None,
 ) -> AsyncIterator[Pool]:
-    """A pool of at most `size` connections, closed on exit.
+    """Open a pool of at most `size` connections, which is closed on exit.
 
-    `by_key`: statements look rows up by key, as those of senders do, and never scan a table; their times
-    are measured for metrics. `greet` is
-    called on each new connection before its first use, because its server may be another one. Raises
-    Unreachable, AuthenticationError or ConfigurationError, which name the database without its password.
+    `by_key`: statements look rows up by key, as those of senders do, and never scan a table; their times are
+    measured for metrics. `greet` is called on each new connection before its first use, because its server
+    may be another one. Raises Unreachable, AuthenticationError or ConfigurationError, which name the database
+    without its password.
     """
     with translate_connect_errors(url):
         pool = await asyncpg.create_pool(
@@ -214,7 +214,7 @@ async def _close(pool: Pool) -> None:
 
 
 def report_loop_errors(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """The exception handler of a loop: asyncio's, without the driver's second report of a lost connection.
+    """Handle errors of a loop as asyncio does, but without the driver's second report of a lost connection.
 
     The task that used the connection got the error and logs it. A future inside the driver holds the same
     error, and nothing awaits it.
@@ -225,7 +225,7 @@ def report_loop_errors(loop: asyncio.AbstractEventLoop, context: dict[str, Any])
 
 
 def is_lost(connection: Connection) -> bool:
-    """Whether a connection of a pool has ended."""
+    """Return whether a connection of a pool has ended."""
     try:
         return connection.is_closed()
     except asyncpg.InterfaceError:
@@ -233,7 +233,7 @@ def is_lost(connection: Connection) -> bool:
 
 
 class OwnConnection:
-    """One connection of a pool that one user keeps, so that it never waits for the others."""
+    """A connection of a pool that one user keeps, so that it never waits for the others."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -241,7 +241,7 @@ class OwnConnection:
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Connection]:
-        """For one task at a time. After an error, the next use gets another connection."""
+        """Lend the connection to one task at a time. After an error, the next use gets another connection."""
         if self._connection is not None and is_lost(self._connection):
             await self.release()
         if self._connection is None:
@@ -259,7 +259,7 @@ class OwnConnection:
 
 
 async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> Connection:
-    """One connection with the pool's settings, for work that needs its own session (planning, locks).
+    """Open one connection with the pool's settings, for work that needs its own session (planning, locks).
 
     Raises what `open_pool` raises, and ConfigurationError if a connection pooler answers.
     """
@@ -280,9 +280,9 @@ async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> 
 
 
 async def connect_to_read(url: str, *, setting: str, command_timeout_s: float) -> Connection:
-    """A connection to a database that is not Drumbeat's own, perhaps a standby or behind a pooler.
+    """Open a connection to a database that is not Drumbeat's own, perhaps a standby or behind a pooler.
 
-    It changes no setting of the session, since a pooler would refuse that. `setting`: where the URL comes
+    It changes no setting of the session, since a pooler would refuse that. `setting` is where the URL comes
     from. Raises as `connect` does.
     """
     with translate_connect_errors(url, setting):

@@ -1,4 +1,4 @@
-"""What became of attempts, as values. `engine.store.recording` stores them."""
+"""The facts about attempts, as values. `engine.store.recording` stores them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +13,7 @@ _UNSPENT = Budget()
 
 
 class FactKind(StrEnum):
-    """What a fact says of its attempt. The first three settle it."""
+    """The kinds of facts about an attempt. The first three settle it."""
 
     ACCEPTED = "accepted"
     FAILED = "failed"
@@ -27,11 +27,11 @@ STORED_KIND = {FactKind.ACCEPTED: 1, FactKind.FAILED: 2, FactKind.SKIPPED: 3}
 
 
 class Fact(NamedTuple):
-    """One attempt for one recipient, and what became of it.
+    """A fact: one attempt for one recipient, and its result.
 
     `attempt_no` counts requests from 1; it is 0 if the guard deferred or refused the recipient before any.
-    `attempted_us`: microseconds since 1970. `wait_s` and `spent` belong to DEFERRED. `suppress`: the
-    recipient opted out. `throttled`: the service refused the attempt for pace.
+    `attempted_us` is in microseconds since 1970. `wait_s` and `spent` belong to DEFERRED. `suppress`: the
+    recipient opted out. `throttled`: the service refused the attempt because the pace was too high.
     """
 
     campaign_id: int
@@ -61,7 +61,8 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AttemptCounts:
-    """What one number did for one campaign since the last batch; the table campaign_numbers holds the sums.
+    """The work of one number for one campaign since the last batch. The table campaign_numbers holds the
+    sums.
 
     Times are microseconds since 1970. `batch` counts the batches of one `results_writer` from 1, so that a
     batch that is repeated after a lost COMMIT counts once.
@@ -82,5 +83,5 @@ class AttemptCounts:
 
 
 def shortened(reason: str | None) -> str | None:
-    """A reason as it can be stored: one odd reply must not block a batch."""
+    """Return a reason in a form that can be stored: one odd reply must not block a batch."""
     return None if reason is None else reason.translate(_UNSTORABLE)[:REASON_CHARACTERS_MAX]

@@ -1,4 +1,4 @@
-"""Streams the rows of a person's query from a database that is not Drumbeat's own.
+"""The stream of rows of a person's query from a database that is not Drumbeat's own.
 
 Law: the transaction is read-only, and the query is one statement. It is prepared first: the server refuses
 several statements there, and names the columns before a row is read. COPY then streams the rows as text. A
@@ -30,9 +30,10 @@ class QueryRows:
 
 
 async def read_query(url: str, query: str, write: Callable[[bytes], None]) -> QueryRows:
-    """Give all rows to `write` in Postgres' text format, in parts; an absent value is an empty text.
+    """Give all rows to `write` in Postgres' text format, in parts. An absent value is an empty text.
 
-    ConfigurationError if the query is wrong, writes, returns no columns or takes longer than QUERY_S_MAX.
+    Raises ConfigurationError if the query is wrong, writes, returns no columns or takes longer than
+    QUERY_S_MAX.
     """
     statement = query.strip().rstrip(";").rstrip()
 

@@ -1,4 +1,4 @@
-"""Who got as many messages as a frequency cap allows, counted from what is stored of all campaigns.
+"""The count for frequency caps: the messages of each person, from what is stored of all campaigns.
 
 Law: claims of capped campaigns are made one after the other (`lock_caps`), each after the commit of the one
 before. So two campaigns that claim the same person at once do not both count the other as absent.
@@ -13,12 +13,12 @@ from drumbeat.engine.store.claims import ADVANCE_TIMEOUT_S, Candidate, Watermark
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.queries import queries
 
-Caps = Mapping[int, FrequencyCap]  # by campaign; a campaign without a cap is not in it
+Caps = Mapping[int, FrequencyCap]  # caps by campaign; a campaign without a cap is not in it
 
 
 @asynccontextmanager
 async def counting(connection: Connection, *, capped: bool) -> AsyncIterator[None]:
-    """A transaction in which the counts of `over_cap` hold until the commit; nothing if not `capped`."""
+    """Open a transaction in which counts of `over_cap` hold until the commit; none if not `capped`."""
     if not capped:
         yield
         return
@@ -30,7 +30,7 @@ async def counting(connection: Connection, *, capped: bool) -> AsyncIterator[Non
 async def over_cap(
     connection: Connection, candidates: Sequence[Candidate], caps: Caps
 ) -> set[tuple[int, int]]:
-    """(range_id, seq) of the candidates whose person got as many messages as their campaign's cap allows."""
+    """Return (range_id, seq) of candidates whose person got as many messages as the cap allows."""
     capped = [candidate for candidate in candidates if candidate.campaign_id in caps]
     if not capped:
         return set()
@@ -52,7 +52,7 @@ async def over_cap(
 async def advance_within_caps(
     connection: Connection, advances: Sequence[WatermarkAdvance]
 ) -> set[tuple[int, int]]:
-    """As `advance_watermarks`. Nothing is claimed of a range if one of its candidates is over the cap."""
+    """Claim as `advance_watermarks`, but nothing of a range if one of its candidates is over the cap."""
     free = [advance for advance in advances if advance.cap is None]
     claimed = await advance_watermarks(connection, free) if free else set()
     if len(free) == len(advances):
@@ -67,7 +67,7 @@ async def advance_within_caps(
 
 
 def _of_different_people(advances: Sequence[WatermarkAdvance]) -> list[WatermarkAdvance]:
-    """Those that share no person with one before them: they would not be counted for each other."""
+    """Return the advances that share no person with an earlier one: neither would count the other."""
     people: set[int] = set()
     kept = []
     for advance in advances:

@@ -1,4 +1,4 @@
-"""Local files that headers of messages show, and their uploads at the service."""
+"""The local files that headers of messages show, and their uploads at the service."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from drumbeat.engine.core.media_limits import REUSE_S
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.queries import queries
 
-# How long other processes leave an upload to the one that took it. A longer upload may be made twice, which
+# How long other processes wait for the process that took an upload. A longer upload may be made twice, which
 # costs only its bytes.
 TAKEN_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class HeaderFile:
-    """A file of a campaign. `reference`: as the audience or the command line names it."""
+    """A file of a campaign. `reference` is its name in the audience or on the command line."""
 
     reference: str
     path: str
@@ -27,8 +27,9 @@ class HeaderFile:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file for one number. `media_id`: None if it was never uploaded. `valid_s`: how long it can be sent
-    from now on. `is_listed`: whether the account still lists the number.
+    """A file for one number. `media_id` is None if it was never uploaded.
+
+    `valid_s` is how long it can be sent from now on. `is_listed`: the account still lists the number.
     """
 
     file: HeaderFile
@@ -47,7 +48,7 @@ async def add_files(connection: Connection, campaign_id: int, files: Collection[
 
 
 async def uploads_of(connection: Connection, campaign_id: int, numbers: Sequence[str]) -> list[Upload]:
-    """Every file of a campaign for each of these numbers."""
+    """Return every file of a campaign for each of these numbers."""
     rows = await connection.fetch(queries("header_files")["of_campaign"], campaign_id, list(numbers))
     return [
         Upload(
@@ -64,8 +65,10 @@ async def uploads_of(connection: Connection, campaign_id: int, numbers: Sequence
 async def take_upload(
     connection: Connection | Pool, file: HeaderFile, phone_number_id: str, *, valid_s: float
 ) -> datetime | None:
-    """Take an upload whose id is valid for less than `valid_s`. Returns until when the new id will be valid;
-    None if there is nothing to do, or another process is at it.
+    """Take an upload whose id is valid for less than `valid_s`, and return until when the new id will be
+    valid.
+
+    Returns None if there is nothing to do, or another process has taken it.
     """
     key = (file.sha256, file.mime_type, phone_number_id)
     expires_at: datetime | None = await connection.fetchval(
@@ -77,12 +80,12 @@ async def take_upload(
 async def store_upload(
     connection: Connection | Pool, file: HeaderFile, phone_number_id: str, media_id: str, expires_at: datetime
 ) -> None:
-    """The upload was made."""
+    """Store the id of a finished upload."""
     key = (file.sha256, file.mime_type, phone_number_id)
     await connection.execute(queries("header_files")["store_upload"], *key, media_id, expires_at)
 
 
 async def release_upload(connection: Connection | Pool, file: HeaderFile, phone_number_id: str) -> None:
-    """The upload failed: whoever wants may try it again."""
+    """Release an upload that failed. Any process may try it again."""
     key = (file.sha256, file.mime_type, phone_number_id)
     await connection.execute(queries("header_files")["release_upload"], *key)

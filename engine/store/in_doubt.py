@@ -1,4 +1,4 @@
-"""Recipients in doubt: who they are, and the two ways to settle those that no event settles.
+"""The recipients in doubt, and the two ways to settle those that no event settles.
 
 Law: a recipient in doubt is sent to again only if the campaign's policy or a person says so, and the audit
 keeps both. Each transaction takes some ranges, locks them, then their range counters, and may be repeated.
@@ -20,19 +20,19 @@ from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.queries import queries
 
 RANGES_PER_TRANSACTION = 100  # about 100,000 recipients at most: keeps locks short
-# A policy sends to a recipient again this often; then a person decides. Each resend spends one failure.
+# A policy sends to a recipient again at most so often; then a person decides. Each resend spends one failure.
 POLICY_RESENDS_MAX = 5
 _UNBOUNDED = 32_767  # the column's greatest value: a person's decision has no budget
 POLICY_ACTOR = "policy"
 
 
 class _SendsNothing(UsageError):
-    """A campaign that was cancelled or is over."""
+    """An error: the campaign was cancelled, or its time is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class InDoubtGroup:
-    """Recipients in doubt for one reason at one number. `since`: the oldest of them."""
+    """The recipients in doubt for one reason at one number. `since` is the time of the oldest of them."""
 
     reason: str
     phone_number_id: str
@@ -43,7 +43,7 @@ class InDoubtGroup:
 
 @dataclass(frozen=True, slots=True)
 class InDoubtSummary:
-    """All recipients in doubt of a campaign, the largest group first."""
+    """The recipients in doubt of a campaign, the largest group first."""
 
     campaign_id: int
     groups: tuple[InDoubtGroup, ...]
@@ -64,13 +64,16 @@ class InDoubtSummary:
 async def summarise_in_doubt(
     connection: Connection, campaign_id: int, *, silence_s: float = SILENCE_S
 ) -> InDoubtSummary:
-    """Who is in doubt, and why. `probably_not_sent`: no event for `silence_s` while its number had others."""
+    """Return who is in doubt, and why.
+
+    `probably_not_sent` counts those without an event for `silence_s` while their number had others.
+    """
     rows = await connection.fetch(queries("in_doubt")["summary"], campaign_id, silence_s)
     return InDoubtSummary(campaign_id, tuple(InDoubtGroup(**dict(row)) for row in rows))
 
 
 async def resend(connection: Connection, campaign_id: int, actor: str) -> int:
-    """A person decided to send to all recipients in doubt again. Returns how many there are.
+    """Send to all recipients in doubt again, because a person decided so. Return how many there are.
 
     They become deferred and due now; a finished campaign runs again. A recipient who was accepted after all
     may get the message twice. Raises UsageError if the campaign is cancelled or its time is over, LookupError
@@ -103,7 +106,7 @@ async def resend_by_policy(connection: Connection, *, silence_s: float = SILENCE
 
 
 async def assume_sent(connection: Connection, campaign_id: int, actor: str) -> int:
-    """A person decided that all recipients in doubt were sent to. Returns how many there are.
+    """Settle all recipients in doubt as sent to, because a person decided so. Return how many there are.
 
     Each attempt ends as accepted, without a wamid, for the reason "assumed sent". That prevents every further
     attempt. A status that still comes finds the attempt by its tag, adds the wamid and raises the state.
@@ -154,7 +157,7 @@ async def _defer(
 
 
 async def _waiting_untagged(connection: Connection, ranges: Sequence[int]) -> tuple[list[str], list[int]]:
-    """Whom untagged events that wait may be about: numbers and phones, with both aliases of each phone."""
+    """Return whom untagged events that wait may concern: numbers and phones, in both aliases."""
     rows = await connection.fetch(queries("in_doubt")["waiting_untagged_events"], ranges)
     pairs = [(row["phone_number_id"], phone) for row in rows for phone in phones_named(row["recipient"])]
     return [number for number, _ in pairs], [phone for _, phone in pairs]

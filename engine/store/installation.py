@@ -1,4 +1,4 @@
-"""Who this installation is, and whether its database went back in time."""
+"""The identity of this installation, and the check whether its database went back in time."""
 
 import asyncpg
 import structlog
@@ -18,16 +18,17 @@ log = structlog.get_logger(__name__)
 
 
 async def identify(connection: Connection) -> str:
-    """The installation's name. A process that sends asks on every new connection, before it is used.
+    """Return the installation's name. A process that sends calls this on every new connection, before it is
+    used.
 
     If the row was written in another server, timeline, database or table, a backup was restored or a standby
     took over: recipients above the watermarks may have been sent to, and a campaign that never started here
     may have run. So every campaign that would send is paused until a person resumes it, and recipients in
-    doubt of finished campaigns wait for a person, whatever their policy says. It is not noticed if a whole
-    machine, or the files of a server, were put back to an earlier moment.
+    doubt of finished campaigns wait for a person, whatever their policy says. The check does not notice if a
+    whole machine, or the files of a server, were put back to an earlier moment.
 
-    Raises ReadOnlySQLTransactionError on a standby: a connection survives the promotion of its server, and
-    would be used after it without another look.
+    Raises ReadOnlySQLTransactionError on a standby. A connection survives the promotion of its server, and
+    would be used after it without another check.
     """
     installation, elsewhere = await _read(connection)
     if elsewhere:
@@ -41,7 +42,7 @@ async def identify(connection: Connection) -> str:
 
 
 async def _read(connection: Connection) -> tuple[str, bool]:
-    """The installation's name, and whether its row was written elsewhere."""
+    """Return the installation's name, and whether its row was written elsewhere."""
     row = await connection.fetchrow(queries("installation")["installation"])
     assert row is not None  # `migrate` wrote it
     if row["standby"]:

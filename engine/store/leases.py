@@ -1,4 +1,4 @@
-"""Owning numbers: one owner at a time, fenced by an epoch that no other owner ever had.
+"""The ownership of numbers: one owner at a time, fenced by an epoch that no other owner ever had.
 
 All times are the database's. `engine.core.lease` says who may take a number over, and how long the new owner
 waits.
@@ -21,7 +21,7 @@ LEASE_S = 5.0  # with the next owner's wait of 3 s, a killed owner's number send
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A number that this process owns. `wait_s`: nothing is sent for so long after the number was taken."""
+    """A number that this process owns. `wait_s` is the time without sending after the number was taken."""
 
     phone_number_id: str
     epoch: int
@@ -30,7 +30,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """What the database says of an owned number. `rests`: it is stopped or suspended, and must not send.
+    """The stored state of an owned number. `rests`: it is stopped or suspended, and must not send.
 
     `outdated`: the number changed at the service, as an event said, and must be read again.
     """
@@ -43,7 +43,7 @@ class Renewal:
 
 
 class NumberHeld(TryLater):
-    """Another living owner has the number."""
+    """A number that another living owner has."""
 
 
 async def take_lease(connection: Connection, phone_number_id: str, owner: ProcessIdentity) -> Lease:
@@ -74,7 +74,7 @@ def _former_owner(row: asyncpg.Record) -> FormerOwner:
 
 
 async def begin_wait(connection: Connection, lease: Lease) -> None:
-    """The ranges are fenced: the wait for the claims of former owners, if there is one, begins now."""
+    """Begin the wait for the claims of former owners, if there is one: the ranges are fenced."""
     await connection.execute(
         queries("leases")["begin_wait"], lease.phone_number_id, lease.epoch, lease.wait_s
     )
@@ -89,8 +89,8 @@ async def renew_leases(
 ) -> list[Renewal]:
     """Renew all leases of a process. A number missing from the answer is lost and must stop at once.
 
-    `rates_per_s`: what each number may send now; `achieved_per_s`: what it sent lately, if measured;
-    `slowed`: whether throttles keep it below its limit.
+    `rates_per_s` is what each number may send now, `achieved_per_s` what it sent lately, if measured.
+    `slowed`: throttles keep it below its limit.
     """
     rows = await connection.fetch(
         queries("leases")["renew"],
@@ -105,7 +105,7 @@ async def renew_leases(
 
 
 async def release_lease(connection: Connection, lease: Lease) -> None:
-    """Release a number. Only after its outcomes are stored and its ranges released."""
+    """Release a number. Call it only after its outcomes are stored and its ranges released."""
     await connection.execute(queries("leases")["release"], lease.phone_number_id, lease.epoch)
 
 
@@ -122,7 +122,8 @@ async def suspend(
 async def stop(connection: Connection, phone_number_id: str, reason: str) -> None:
     """Let a number rest until a person resumes it, whoever owns it.
 
-    A number that is stopped already stays so, with the new reason; only the first stop is told.
+    A number that is stopped already stays so, with the new reason; people are notified only of the first
+    stop.
     """
     async with connection.transaction():
         if await connection.fetchval(queries("leases")["stop"], phone_number_id, reason):

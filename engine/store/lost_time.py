@@ -1,7 +1,8 @@
-"""Who may have been sent to in the time that a restored database does not know.
+"""The recipients who may have been sent to in the time that a restored database does not know.
 
 Law: a recipient that the database shows as not yet sent may have got the message in that time. Once in doubt,
-it is sent to again only if a person says so. Whom the numbers' limits left out of reach stays pending.
+it is sent to again only if a person says so. A recipient that the numbers could not reach within their limits
+stays pending.
 """
 
 from drumbeat.engine.core.states import CampaignState
@@ -16,11 +17,12 @@ LOST_S_MAX = 366 * 86_400
 
 
 async def doubt_lost_time(connection: Connection, campaign_id: int, lost_s: float, actor: str) -> int:
-    """Put in doubt whom the campaign may have sent to within `lost_s` after the restored moment.
+    """Put in doubt the recipients to whom the campaign may have sent within `lost_s` after the restored
+    moment.
 
-    Returns how many recipients. The campaign's policy becomes `hold`: events about them may have come before
-    the loss, so that their absence means nothing. UsageError if it is not paused: by `identify`, or by a
-    person where the loss cannot be noticed. Repeating it changes nothing.
+    Returns how many there are. The campaign's policy becomes `hold`: events about them may have come before
+    the loss, so that their absence means nothing. Raises UsageError if the campaign is not paused. `identify`
+    pauses it, or a person does where the loss cannot be noticed. Repeating it changes nothing.
     """
     sql = queries("lost_time")
     async with connection.transaction():

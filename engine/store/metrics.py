@@ -1,4 +1,4 @@
-"""Metrics of the database: how long it takes, and what it says of the whole installation.
+"""The metrics of the database: its durations, and what it says of the whole installation.
 
 Every worker, receiver and console shows the installation's metrics, with the same values: take the maximum
 over processes. While the database does not answer they are missing.
@@ -18,7 +18,7 @@ from drumbeat.engine.store.statement_times import BOUNDS_S, StatementTimes
 
 
 class DatabaseMetrics(Collector):
-    """`is_up`: whether the database answers this process."""
+    """The metrics of the database. `is_up` returns whether it answers this process."""
 
     def __init__(self, times: StatementTimes, reader: OverviewReader, is_up: Callable[[], bool]) -> None:
         self._times = times
@@ -49,7 +49,7 @@ def add_histogram(
     bounds_s: Sequence[float],
     unit: float = 1.0,
 ) -> None:
-    """Add the counts of a histogram. `unit`: how many of its units are a second."""
+    """Add the counts of a histogram. `unit` is how many of its units make a second."""
     *counts, total = histogram.cumulative()
     buckets = [(str(bound_s), count) for bound_s, count in zip(bounds_s, counts, strict=True)]
     family.add_metric(labels, [*buckets, ("+Inf", total)], histogram.total / unit)

@@ -1,9 +1,9 @@
 """The versions of the schema: each is applied once, in order, under an advisory lock.
 
 A version is a directory `sql/schema/<number>_<name>` of SQL files that are run in the order of their names.
-0001 is the first schema. Until 0.1.0 is released, a change goes into it, and a database that an earlier state
+The first schema is 0001. Until 0.1.0 is released, a change goes into it, and a database that an earlier state
 of it made is refused. A version that was released never changes, and its checksum is compared: from then on,
-whoever alters the schema adds the next version.
+a change of the schema adds the next version.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from drumbeat.engine.store.queries import queries
 
 OLDEST_POSTGRES, NEWEST_POSTGRES = 15, 18
 MIGRATION_TIMEOUT_S = 600.0
-# Whoever starts anew with the same list writes to everybody again, and to those who opted out.
+# A person who starts anew with the same list writes to everybody again, and to those who opted out.
 NEW_DATABASE = (
     "a new database does not know what was already sent, nor who opted out: the same campaign would go to "
     "everybody again. First let the version that made this database finish each campaign, or end it with "
@@ -39,7 +39,7 @@ _INSTALLATION_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One version: `0001_first` has number 1 and name "first". `sql`: the text of all of its files."""
+    """A version: `0001_first` has number 1 and name "first". `sql` is the text of all of its files."""
 
     number: int
     name: str
@@ -52,7 +52,7 @@ class Migration:
 
 @cache
 def migrations() -> tuple[Migration, ...]:
-    """The migrations this version ships, in order."""
+    """Return the migrations that this version ships, in order."""
     found = [
         Migration(int(match[1]), match[2], _sql(version))
         for version in (files("drumbeat.engine.store") / "sql" / "schema").iterdir()
@@ -67,11 +67,11 @@ def _sql(version: Traversable) -> str:
 
 
 async def migrate(url: str) -> list[Migration]:
-    """Bring the database at `url` to this version; returns what was applied (empty when there was nothing).
+    """Bring the database at `url` to this version, and return what was applied (empty if nothing was).
 
     Safe to run at the same time from several processes. Raises ConfigurationError if the server's version is
     not 15 to 18, or if the database was made by an unreleased version, is newer than this version, or belongs
-    to another program; TryLater while a process of the former version sends.
+    to another program. Raises TryLater while a process of the former version sends.
     """
     connection = await connect(url, command_timeout_s=MIGRATION_TIMEOUT_S)
     try:
@@ -111,7 +111,7 @@ async def _migrate(connection: Connection, url: str) -> list[Migration]:
 
 
 async def is_current(connection: Connection) -> bool:
-    """Whether the schema is that of this version. One cheap query, which every start of a command makes."""
+    """Return whether the schema is this version's. One cheap query, which every start of a command makes."""
     try:
         return not pending_migrations(await _applied(connection))
     except asyncpg.UndefinedTableError:
@@ -119,7 +119,7 @@ async def is_current(connection: Connection) -> bool:
 
 
 async def _applied(connection: Connection) -> dict[int, str]:
-    """Numbers and checksums."""
+    """Return numbers and checksums of the applied versions."""
     try:
         rows = await connection.fetch(queries("migrate")["applied"])
     except asyncpg.UndefinedColumnError as error:
@@ -128,7 +128,9 @@ async def _applied(connection: Connection) -> dict[int, str]:
 
 
 def pending_migrations(applied: dict[int, str]) -> list[Migration]:
-    """Which of ours are not in `applied` (number → checksum). Raises ConfigurationError on disagreement."""
+    """Return our versions that are not in `applied` (number → checksum). ConfigurationError
+    if they disagree.
+    """
     ours = {migration.number: migration for migration in migrations()}
     for number in sorted(applied.keys() & ours.keys()):
         if applied[number] != ours[number].checksum:

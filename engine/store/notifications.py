@@ -1,4 +1,5 @@
-"""Notifications in the database: written with the change that they tell of, delivered later by any process.
+"""The notifications in the database: written with the change that they report, delivered later by any
+process.
 
 Law: `add_…` joins the caller's transaction, so that the change and its notification are committed together.
 """
@@ -23,8 +24,8 @@ from drumbeat.engine.core.states import CampaignState, ReasonCode, RecipientStat
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.queries import queries
 
-# A process that takes a delivery has this long to make it; far longer than an attempt may take. If it is
-# killed, another one delivers after this time.
+# The time that a process has for a delivery that it takes; far longer than an attempt may take. If the
+# process is killed, another one delivers after this time.
 LEASE_S = 60.0
 TAKEN_MAX = 50
 
@@ -41,7 +42,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of a delivery: `state` is delivered, given_up or waiting, which tries again in `wait_s`."""
+    """The result of a delivery. `state` is delivered, given_up or waiting, which tries again in `wait_s`."""
 
     notification_id: int
     channel: Channel
@@ -52,7 +53,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Undelivered:
-    """What could not be delivered on one channel in the last week: how many wait, and were given up."""
+    """The notifications that a channel did not deliver in the last week: how many wait, or were given up."""
 
     channel: Channel
     waiting: int
@@ -63,13 +64,16 @@ class Undelivered:
 async def add_of_campaign(
     connection: Connection, campaign_id: int, state: CampaignState, reason: str, code: ReasonCode | None
 ) -> None:
-    """The campaign got this state: tell it, if it is to be told."""
+    """Add a notification that the campaign got this state, if people are to be told of it."""
     if (event := event_of(state, code)) is not None:
         await _add(connection, event, campaign_id=campaign_id, state=state, reason=reason, code=code)
 
 
 async def add_of_number(connection: Connection, phone_number_id: str, reason: str) -> None:
-    """The number was stopped. Silent if every campaign of it is paused for that, which is told."""
+    """Add a notification that the number was stopped.
+
+    It adds none if every campaign of the number is paused for that, because people are told of those pauses.
+    """
     if not await connection.fetchval(queries("notifications")["told_by_campaigns"], phone_number_id):
         await _add(
             connection,
@@ -81,13 +85,13 @@ async def add_of_number(connection: Connection, phone_number_id: str, reason: st
 
 
 async def add_of_rollback(connection: Connection, reason: str) -> None:
-    """The database went back in time: one notification for all the campaigns that are paused for it."""
+    """Add a notification that the database went back in time: one for all campaigns paused for it."""
     event, code = NotificationEvent.DATABASE_ROLLBACK_DETECTED, ReasonCode.DATABASE_ROLLED_BACK
     await _add(connection, event, reason=reason, code=code)
 
 
 async def add_of_failures(connection: Connection) -> None:
-    """Tell once of each campaign that more recipients failed than its limit allows."""
+    """Add a notification, once for each campaign, that more recipients failed than its limit allows."""
     event = NotificationEvent.FAILURES_EXCEEDED
     for row in await connection.fetch(queries("notifications")["with_failures"], event):
         failed, recipients, limit = row["failed"], row["recipients"], row["max_failed"]
@@ -115,9 +119,9 @@ async def _add(
 
 
 async def take_due(connection: Connection, channels: Sequence[Channel], *, gather_s: float) -> list[Due]:
-    """Take what is due on these channels. For LEASE_S, no other process takes it.
+    """Take the deliveries that are due on these channels. For LEASE_S, no other process takes them.
 
-    `gather_s`: how long a delivery waits for others that can be told with it.
+    `gather_s` is how long a delivery waits for others that can be delivered with it.
     """
     sql = queries("notifications")
     if not await connection.fetchval(sql["any_due"], channels, gather_s):
@@ -156,7 +160,7 @@ def _counts(row: asyncpg.Record) -> dict[str, int]:
 
 
 async def record(connection: Connection, results: Sequence[Result]) -> None:
-    """Store what became of deliveries. Repeating it changes nothing."""
+    """Store the results of deliveries. Repeating it changes nothing."""
     await connection.execute(
         queries("notifications")["record"],
         [result.notification_id for result in results],
@@ -168,12 +172,12 @@ async def record(connection: Connection, results: Sequence[Result]) -> None:
 
 
 async def give_up_old(connection: Connection, channels: Sequence[Channel]) -> dict[Channel, str]:
-    """Give up what nobody took in GIVE_UP_S. Returns the last problem of each channel that tried."""
+    """Give up deliveries that nobody took in GIVE_UP_S. Return the last problem of each channel with one."""
     rows = await connection.fetch(queries("notifications")["give_up_old"], channels, GIVE_UP_S)
     return {Channel(row["channel"]): row["problem"] or "" for row in rows if row["attempts"]}
 
 
 async def undelivered(database: Pool | Connection) -> list[Undelivered]:
-    """Channels that failed in the last week."""
+    """Return the channels that failed in the last week."""
     rows = await database.fetch(queries("notifications")["undelivered"])
     return [Undelivered(**{**dict(row), "channel": Channel(row["channel"])}) for row in rows]

@@ -1,4 +1,4 @@
-"""Stores and logs that a number rests, whoever owns it and whoever found out that it must."""
+"""The rests of numbers, stored and logged, whoever owns the number or found out that it must rest."""
 
 from datetime import UTC, datetime, timedelta
 

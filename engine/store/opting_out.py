@@ -1,7 +1,8 @@
-"""People of whom the service says that they opted out, and suppressed people who changed their number.
+"""The people of whom the service says that they opted out, and suppressed people who changed their number.
 
 Laws:
-* Only a person takes off the list whom the service put on it for a 131050.
+
+* If the service put a person on the list for a 131050, only a person takes them off it.
 * A suppressed person's new number gets the entry of the former one, whichever came first, the change or the
   opt-out.
 """
@@ -12,7 +13,7 @@ from drumbeat.engine.core.phone_aliases import phone_aliases
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.queries import queries
 
-CHANGES_MAX = 5  # of one person, one after the other
+CHANGES_MAX = 5  # changes of one person, one after the other
 
 
 async def suppress_for_good(connection: Connection, opted_out: Sequence[tuple[int, str]]) -> None:
@@ -26,14 +27,14 @@ async def suppress_for_good(connection: Connection, opted_out: Sequence[tuple[in
 
 
 async def audit_service(connection: Connection, action: str, entries: int, **detail: str | None) -> None:
-    """Note how many entries of the list changed because of what the service said, if any did."""
+    """Note how many entries of the list changed because of the service's news, if any did."""
     if entries:
         noted = {"source": "service", "entries": entries, **detail}
         await connection.execute(queries("opt_outs")["audit_service"], action, noted)
 
 
 async def follow_changed_numbers(connection: Connection, phones: Collection[int]) -> None:
-    """Suppress the present numbers of those of these people who are suppressed. `phones`: in all aliases."""
+    """Suppress the present numbers of those of these people who are suppressed. `phones` has all aliases."""
     for _ in range(CHANGES_MAX):
         rows = await connection.fetch(queries("opt_outs")["changed_numbers"], list(phones))
         entries = [

@@ -1,7 +1,8 @@
 """The plain path of recording: outcomes of recipients without a record, a batch in one round trip.
 
-What outcomes have in common is passed once for each run: neighbouring recipients of one range, claimed by one
-epoch of one number. Arrays are passed as text: Postgres reads it faster than the driver writes binary arrays.
+The values that outcomes have in common are passed once for each run: neighbouring recipients of one range,
+claimed by one epoch of one number. Arrays are passed as text: Postgres reads it faster than the driver writes
+binary arrays.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from drumbeat.engine.store.queries import queries
 
 
 class _OutcomeRun(NamedTuple):
-    """Neighbouring recipients of one range, claimed by one epoch of one number."""
+    """A run: neighbouring recipients of one range, claimed by one epoch of one number."""
 
     range_id: int
     epoch: int
@@ -35,7 +36,7 @@ class _OutcomeRun(NamedTuple):
 async def record_outcome_runs(
     connection: Connection, outcomes: dict[tuple[int, int], Fact], attempts: Sequence[AttemptCounts]
 ) -> list[Fact]:
-    """Store outcomes, except runs in which any recipient has a record: returns the facts of those runs."""
+    """Store outcomes, except runs in which any recipient has a record. Return the facts of those runs."""
     facts = [outcomes[key] for key in sorted(outcomes)]
     _, range_ids, seqs, attempt_nos, epochs, numbers, kinds, wamids, codes, reasons, attempted_us, *_ = zip(
         *facts, strict=True
@@ -67,7 +68,7 @@ async def record_outcome_runs(
 def _outcome_runs(
     range_ids: Sequence[int], epochs: Sequence[int], numbers: Sequence[str], seqs: Sequence[int]
 ) -> list[_OutcomeRun]:
-    """The runs of columns that are sorted by range and seq. Within a run, seq and index grow together."""
+    """Return the runs of columns sorted by range and seq. Within a run, seq and index grow together."""
     runs: list[_OutcomeRun] = []
     begin = 0
     offsets = map(sub, seqs, range(len(seqs)))
@@ -80,7 +81,7 @@ def _outcome_runs(
 
 
 def _run_columns(runs: Sequence[_OutcomeRun], kinds: Sequence[int]) -> list[str]:
-    """As `record_outcome_runs` takes them. No `kinds`: all are accepted."""
+    """Return the columns as `record_outcome_runs` takes them. No `kinds`: all are accepted."""
     range_ids, epochs, numbers, first_seqs, lengths = zip(*runs, strict=True)
     ends = list(accumulate(lengths))
     failures, skips = (
@@ -99,12 +100,12 @@ def _run_columns(runs: Sequence[_OutcomeRun], kinds: Sequence[int]) -> list[str]
 
 
 def _integers(column: Sequence[int | None]) -> str:
-    """The literal of an array."""
+    """Return the literal of an array."""
     return "{" + repr(list(column))[1:-1].replace("None", "NULL") + "}"
 
 
 def _texts(column: Sequence[str | None]) -> str:
-    """Texts joined to one; None becomes empty."""
+    """Return texts joined to one; None becomes empty."""
     joined = SEPARATOR.join([text or "" for text in column])
     if joined.count(SEPARATOR) >= len(column):
         joined = SEPARATOR.join([(text or "").replace(SEPARATOR, " ") for text in column])

@@ -1,4 +1,4 @@
-"""What metrics show of the whole installation, read from the database at most once in a few seconds."""
+"""The overview of the whole installation for metrics, read at most once in a few seconds."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ from drumbeat.engine.store.database import LOST_CONNECTION, Pool
 from drumbeat.engine.store.queries import queries
 from drumbeat.engine.store.quota import read_number_standings
 
-PERIOD_NS = 5 * SECOND_NS  # however often somebody scrapes
+PERIOD_NS = 5 * SECOND_NS  # one read in this time, however often somebody scrapes
 READ_S = 2.0  # Prometheus waits for 10 s; a database that takes longer than this shows as away
-# Each becomes a label. More campaigns at the same time, or more numbers, are left out.
+# The limits of labels. More campaigns at the same time, or more numbers, are left out.
 CAMPAIGNS_MAX = 100
 NUMBERS_MAX = 2_000
 UNMATCHED_MAX = 100_000
@@ -28,11 +28,13 @@ class Overview:
     current_campaigns: Sequence[asyncpg.Record]
     numbers: Sequence[asyncpg.Record]
     inbox: asyncpg.Record
-    quotas: Mapping[str, QuotaStanding]  # by number
+    quotas: Mapping[str, QuotaStanding]  # standings by number
 
 
 class OverviewReader:
-    """`latest` is None while the database does not answer: old facts would look like present ones."""
+    """A reader of the overview. `latest` is None while the database does not answer: old facts would look
+    like present ones.
+    """
 
     def __init__(self, pool: Pool) -> None:
         self.latest: Overview | None = None

@@ -1,4 +1,4 @@
-"""Loads named SQL statements from the `.sql` files beside this module.
+"""The named SQL statements, loaded from the `.sql` files beside this module.
 
 A file `sql/queries/<group>.sql` holds statements for one purpose. Each begins with a line `-- name: <name>`;
 comments between that line and the statement explain it. `queries("claims")["advance_watermark"]` is the text
@@ -35,7 +35,7 @@ def group_of(statement: str) -> str | None:
 
 
 def named_statements(text: str, file_name: str) -> dict[str, str]:
-    """The statements of a file's text, by name. ValueError if a name occurs twice."""
+    """Return the statements of a file's text, by name. Raises ValueError if a name occurs twice."""
     parts = _HEADER.split(text)
     named = dict(zip(parts[1::2], (body.strip().rstrip(";") for body in parts[2::2]), strict=True))
     if len(named) * 2 != len(parts) - 1:

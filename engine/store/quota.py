@@ -1,7 +1,7 @@
-"""Counting the people whom numbers with a messaging limit write to. All times are the database's.
+"""The count of the people to whom numbers with a messaging limit write. All times are the database's.
 
-Law: who is counted is committed before the claim. Whoever changes the people of a scope holds the lock of the
-scope's row: several processes that share a limit never exceed it together.
+Law: the count of a person is committed before the claim. A process that changes the people of a scope holds
+the lock of the scope's row, so several processes that share a limit never exceed it together.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from drumbeat.engine.core.tier import SaidTier
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.queries import queries
 
-ACCOUNT_SCOPE = "account"  # no phone number ID: those are digits
+ACCOUNT_SCOPE = "account"  # not a phone number ID, because those are digits
 
 
 class CountedPerson(NamedTuple):
-    """A phone, and the attempt that it is counted for."""
+    """A phone, and the attempt for which it is counted."""
 
     phone: int
     range_id: int
@@ -38,7 +38,7 @@ class CountedPerson(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """A messaging limit: of `phone_number_ids`, counted as `scope`."""
+    """A messaging limit of `phone_number_ids`, counted as `scope`."""
 
     scope: str
     limit: int
@@ -46,13 +46,14 @@ class Quota:
 
 
 Decide = Callable[[int, Sequence[Person]], list[bool]]
-"""`admitted` or `admitted_in_order` of `engine.core.quota`."""
+"""The function `admitted` or `admitted_in_order` of `engine.core.quota`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """For each person who was asked for: whether they `may` be written to, and whether that is `new`: they
-    were not counted before. `left`: how many more new people may be written to.
+    """The answer for people who were asked for, in their order. `may`: the number may write to the person.
+
+    `new`: it may, and the person was not counted before. `left` is how many more new people it may write to.
     """
 
     may: list[bool]
@@ -61,7 +62,7 @@ class Admission:
 
 
 async def read_quotas(connection: Connection | Pool, scope: QuotaScope) -> dict[str, Quota]:
-    """The messaging limit of each number that has one. Numbers that share a limit share the value."""
+    """Return the messaging limit of each number that has one. Numbers that share a limit share the value."""
     rows = await connection.fetch(queries("quota")["tiers"])
     said = {row["phone_number_id"]: SaidTier(row["messaging_limit_tier"], row["known_tier"]) for row in rows}
     found = limits(said, scope)
@@ -74,7 +75,7 @@ async def read_quotas(connection: Connection | Pool, scope: QuotaScope) -> dict[
 async def read_standings(
     connection: Connection | Pool, quotas: Collection[Quota]
 ) -> dict[str, QuotaStanding]:
-    """How much of each limit is used, by scope. One person more counts as free only after GATHER_S."""
+    """Return how much of each limit is used, by scope. One person more counts as free only after GATHER_S."""
     by_scope = {quota.scope: quota.limit for quota in quotas}
     standings = {scope: QuotaStanding(limit, 0) for scope, limit in by_scope.items()}
     rows = await connection.fetch(
@@ -86,7 +87,7 @@ async def read_standings(
 
 
 async def read_number_standings(connection: Connection | Pool) -> dict[str, QuotaStanding]:
-    """How much of its limit each number with a limit has used, as the senders count it."""
+    """Return how much of its limit each number with a limit has used, as the senders count it."""
     shared = await connection.fetchval(queries("quota")["counts_account"], ACCOUNT_SCOPE)
     quotas = await read_quotas(connection, QuotaScope.ACCOUNT if shared else QuotaScope.NUMBER)
     if not quotas:
@@ -103,7 +104,7 @@ async def admit(
     unsent: Sequence[CountedPerson],
     decide: Decide,
 ) -> Admission:
-    """Count those of `people` to whom the number may write now. First, `unsent` are no longer counted."""
+    """Count those of `people` to whom the number may write now. First, take `unsent` from the count."""
     async with connection.transaction():
         used = await _give_back(connection, quota, unsent)
         row = await connection.fetchrow(
@@ -131,13 +132,13 @@ async def admit(
 
 
 async def give_back(connection: Connection, quota: Quota, unsent: Sequence[CountedPerson]) -> None:
-    """Count people no longer whose requests were certainly not accepted."""
+    """Take people from the count whose requests were certainly not accepted."""
     async with connection.transaction():
         await _set_used(connection, quota, await _give_back(connection, quota, unsent))
 
 
 async def forget_others(connection: Connection, quotas: Mapping[str, Quota]) -> None:
-    """Remove the counts of what has no limit any more."""
+    """Remove the counts of scopes that no longer have a limit."""
     sql = queries("quota")
     async with connection.transaction():
         scopes = sorted({quota.scope for quota in quotas.values()})
@@ -147,7 +148,7 @@ async def forget_others(connection: Connection, quotas: Mapping[str, Quota]) -> 
 
 
 async def _give_back(connection: Connection, quota: Quota, unsent: Sequence[CountedPerson]) -> int:
-    """Lock the scope and remove `unsent` from the count; returns how many are left in it."""
+    """Lock the scope and remove `unsent` from the count. Return how many are left in it."""
     used = await _lock(connection, quota)
     if not unsent:
         return used
@@ -156,7 +157,7 @@ async def _give_back(connection: Connection, quota: Quota, unsent: Sequence[Coun
 
 
 async def _lock(connection: Connection, quota: Quota) -> int:
-    """Lock the scope; returns how many people are counted. The first lock counts those of before."""
+    """Lock the scope, and return how many people are counted. The first lock counts earlier messages."""
     sql = queries("quota")
     used: int | None = await connection.fetchval(sql["lock"], quota.scope)
     if used is not None:
@@ -172,7 +173,7 @@ async def _lock(connection: Connection, quota: Quota) -> int:
 
 
 async def _count(connection: Connection, quota: Quota, people: Sequence[CountedPerson]) -> None:
-    """The latest message to a person counts; several campaigns may write to one person at once."""
+    """Count the people, each for the latest message: several campaigns may write to one person at once."""
     latest = list({person.phone: person for person in people}.values())
     if latest:
         await connection.execute(queries("quota")["count_people"], quota.scope, *_columns(latest))

@@ -1,4 +1,4 @@
-"""Holding ranges: taking over those of a former owner, taking free ones, releasing them.
+"""The ranges that an owner holds: it takes over those of a former owner, takes free ones, and releases them.
 
 Every statement compares the number and the epoch with the row that it changes. A range whose epoch was raised
 is fenced: its former owner can claim nothing more in it.
@@ -18,7 +18,7 @@ from drumbeat.engine.store.queries import queries
 class HeldRange:
     """A range that this owner holds. First attempts of 1..`claimed_through` are claimed, of 1..`last_seq`.
 
-    `time_zones`: those of its recipients, divided by commas; None: no rule is in them.
+    `time_zones` are those of its recipients, divided by commas. None: no rule is in the recipient's zone.
     """
 
     range_id: int
@@ -32,7 +32,7 @@ class HeldRange:
 async def take_over_ranges(connection: Connection, lease: Lease) -> list[HeldRange]:
     """Fence the ranges that a former owner of the number left, and return them.
 
-    What that owner claimed without an outcome becomes in doubt, and is counted, in the same transaction.
+    Claims of that owner without an outcome become in doubt, and are counted, in the same transaction.
     """
     ranges = await _fence(connection, lease)
     await begin_wait(connection, lease)
@@ -64,9 +64,9 @@ async def _fence(connection: Connection, lease: Lease) -> list[HeldRange]:
 
 
 async def own_ranges(connection: Connection, lease: Lease) -> list[HeldRange]:
-    """The ranges that this owner holds, including any that it took without getting the answer."""
+    """Return the ranges that this owner holds, including any that it took without getting the answer."""
     async with connection.transaction():
-        # Waits for a `take_range` of a lost connection that may still be under way: its COMMIT may yet
+        # This waits for a `take_range` of a lost connection that may still be under way: its COMMIT may yet
         # arrive.
         await connection.execute(queries("ranges")["lock_number"], lease.phone_number_id)
         rows = await connection.fetch(queries("ranges")["own_ranges"], lease.phone_number_id, lease.epoch)
@@ -74,7 +74,7 @@ async def own_ranges(connection: Connection, lease: Lease) -> list[HeldRange]:
 
 
 async def take_range(connection: Connection, lease: Lease, campaign_id: int) -> HeldRange | None:
-    """Take the next free range of a campaign; None if there is none, or if the number has a new owner."""
+    """Take the next free range of a campaign. None if there is none, or if the number has a new owner."""
     row = await connection.fetchrow(
         queries("ranges")["take_range"], campaign_id, lease.phone_number_id, lease.epoch
     )
@@ -110,8 +110,10 @@ async def release_idle_ranges(
 async def put_off(
     connection: Connection, lease: Lease, held: HeldRange, due_at: datetime, reason: str
 ) -> bool:
-    """Release a range whose time zones forbid sending until `due_at`. False: something is under way in it, so
-    it stays. The campaign's free ranges of the same zones wait too.
+    """Release a range whose time zones forbid sending until `due_at`. The campaign's free ranges of the same
+    zones wait too.
+
+    Returns False if a message is under way in the range; then it stays.
     """
     sql = queries("guards")
     async with connection.transaction():
@@ -123,7 +125,7 @@ async def put_off(
 
 
 async def release_ranges(connection: Connection, lease: Lease, ranges: Sequence[HeldRange]) -> None:
-    """Release ranges for other numbers. Only when nothing is under way in them.
+    """Release ranges for other numbers. Call it only when nothing is under way in them.
 
     A range with a claim that has no outcome stays with the number: its next owner puts it in doubt.
     """

@@ -1,4 +1,4 @@
-"""Recording what became of attempts: a batch of facts, and the range counters that they change.
+"""The recording of attempts: a batch of facts, and the range counters that they change.
 
 Law: facts of any epoch are stored, the same fact twice changes nothing, and range counters change by exactly
 the difference of the recipients' states before and after. `record` is the way in, and two paths lie behind
@@ -51,7 +51,7 @@ async def record(
 async def record_looked_up(connection: Connection, facts: Sequence[Fact]) -> None:
     """Store facts of any kind as a part of the caller's transaction.
 
-    Callers other than `record` claim and store what the guard decided in one transaction.
+    Callers other than `record` store the guard's decisions in the transaction of their claim.
     """
     if not facts:
         return
@@ -91,7 +91,7 @@ async def change_range_counters(connection: Connection, changes: Counter[tuple[i
 
 
 async def states(connection: Connection, keys: Sequence[tuple[int, int]]) -> Counter[tuple[int, str]]:
-    """How many of the recipients (range_id, seq) are in which state, by range."""
+    """Return how many of the recipients (range_id, seq) are in which state, by range."""
     rows = await connection.fetch(
         queries("facts")["states"], [key[0] for key in keys], [key[1] for key in keys]
     )
@@ -99,7 +99,7 @@ async def states(connection: Connection, keys: Sequence[tuple[int, int]]) -> Cou
 
 
 async def _recorded(connection: Connection, facts: Sequence[Fact]) -> set[tuple[int, int]]:
-    """Recipients with a record, and those with more than one fact in the batch."""
+    """Return the recipients with a record, and those with more than one fact in the batch."""
     rows = await connection.fetch(queries("facts")["recorded"], *_keys(facts))
     recorded = {(row["range_id"], row["seq"]) for row in rows}
     counts = Counter(fact.key for fact in facts)
@@ -129,7 +129,7 @@ async def _record_by_difference(
 
 
 async def _settling(connection: Connection, facts: Sequence[Fact]) -> list[Fact]:
-    """The facts that settle their attempts. A skipped resend does not: its recipient is in doubt again."""
+    """Return facts that settle their attempts. A skipped resend does not: its recipient is in doubt again."""
     settling = [fact for fact in facts if fact.settles]
     if skips := [fact for fact in settling if fact.kind is FactKind.SKIPPED]:
         reasons = [shortened(fact.reason) or "" for fact in skips]
@@ -144,7 +144,8 @@ async def _settling(connection: Connection, facts: Sequence[Fact]) -> list[Fact]
 
 
 def _unsettled_by_attempt(facts: Sequence[Fact]) -> list[list[Fact]]:
-    """What settles nothing, earlier attempts first, one fact for each attempt: a statement writes a row once.
+    """Return the facts that settle nothing, earlier attempts first, one for each attempt: a statement writes
+    a row once.
 
     "Certainly not accepted" says more than "in doubt", and wins.
     """
@@ -155,7 +156,7 @@ def _unsettled_by_attempt(facts: Sequence[Fact]) -> list[list[Fact]]:
 
 
 async def _reopen_done(connection: Connection, range_ids: Sequence[int]) -> None:
-    """A deferral in a range that was done opens the range and its campaign again.
+    """Open a range that was done, and its campaign, again after a deferral in it.
 
     Nobody holds a range that is done: its row is locked after the range counters. Only a resend, which locks
     it before them, can deadlock with that; one of the two is then repeated.
@@ -185,7 +186,7 @@ def _stored_kinds(facts: Sequence[Fact]) -> list[int]:
 
 
 def _outcome_columns(facts: Sequence[Fact]) -> tuple[list[Any], ...]:
-    """As `insert_outcomes` takes them."""
+    """Return the columns as `insert_outcomes` takes them."""
     return (
         *_attempt_keys(facts),
         [fact.epoch for fact in facts],

@@ -1,4 +1,4 @@
-"""What became, in an earlier campaign, of the recipients of a retry campaign."""
+"""The states, in an earlier campaign, of the recipients of a retry campaign."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from drumbeat.engine.store.queries import queries
 async def retry_verdicts(
     connection: Connection, candidates: Sequence[Candidate]
 ) -> dict[tuple[int, int], Defer | Refuse]:
-    """For each candidate that may not be sent to now, why: (range_id, seq) → the verdict."""
+    """Return the verdict on each candidate that may not be sent to now, by (range_id, seq)."""
     rows = await connection.fetch(
         queries("retried")["earlier"],
         [candidate.range_id for candidate in candidates],
@@ -29,7 +29,7 @@ async def retry_verdicts(
 
 
 def strictest(one: Verdict, other: Verdict) -> Verdict:
-    """A refusal counts more than a wait, and a longer wait more than a shorter one."""
+    """Return the stricter verdict. A refusal is stricter than a wait, a longer wait than a shorter one."""
     return max(one, other, key=_strictness)
 
 

@@ -1,4 +1,4 @@
-"""Claiming retries: each later attempt of a recipient has a durable claim of its own, in pending_attempts."""
+"""The claims of retries: each later attempt has a durable claim of its own, in pending_attempts."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from drumbeat.engine.store.recording import record_looked_up
 
 
 class Postponed(NamedTuple):
-    """A recipient that already waits for another attempt, and waits on for `wait_s`."""
+    """A recipient that already waits for another attempt, and has to wait for `wait_s` more."""
 
     candidate: Candidate
     wait_s: float
@@ -25,7 +25,7 @@ class Postponed(NamedTuple):
 
 
 async def due_retries(connection: Connection, ranges: Sequence[HeldRange], limit: int) -> list[Candidate]:
-    """Deferred recipients of the held ranges that are due, the longest waiting first."""
+    """Return deferred recipients of the held ranges that are due, the longest waiting first."""
     if not ranges:
         return []
     campaigns = {held.range_id: held.campaign_id for held in ranges}
@@ -45,10 +45,10 @@ def _spent(row: asyncpg.Record) -> Budget:
 async def claim_retries(
     connection: Connection, lease: Lease, wanted: Sequence[Candidate], decided: Sequence[Fact]
 ) -> dict[tuple[int, int], int]:
-    """Claim later attempts; returns (range_id, seq) → the claimed attempt number, for each that was granted.
+    """Claim later attempts. Return (range_id, seq) → the claimed attempt number, for each that was granted.
 
-    `decided`: what the guard refused meanwhile. Ranges that are lost or closed grant nothing. A recipient who
-    opted out since `wanted` was read is not granted.
+    `decided` has the guard's refusals meanwhile. Ranges that are lost or closed grant nothing. A recipient
+    who opted out since `wanted` was read is not granted.
     """
     sql = queries("retry_claims")
     range_ids = sorted({candidate.range_id for candidate in wanted} | {fact.range_id for fact in decided})
@@ -79,14 +79,15 @@ async def _grant(
 
 
 async def unsent_claims(connection: Connection, lease: Lease, ranges: Sequence[HeldRange]) -> list[Fact]:
-    """The facts that defer retries which this owner claimed and did not send, because the answer was lost.
+    """Return the facts that defer retries which this owner claimed and did not send, because the answer was
+    lost.
 
     The caller has waited for its requests in flight and for its results writer.
     """
     campaigns = {held.range_id: held.campaign_id for held in ranges}
     owner = (lease.phone_number_id, lease.epoch)
     async with connection.transaction():
-        # Waits for a transaction of the lost connection that may still be under way.
+        # This waits for a transaction of the lost connection that may still be under way.
         await connection.execute(queries("ranges")["lock_ranges"], sorted(campaigns), *owner)
         rows = await connection.fetch(queries("retry_claims")["claimed_by_owner"], list(campaigns), *owner)
     return [_unsent(campaigns[row["range_id"]], lease, row) for row in rows]

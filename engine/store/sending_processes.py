@@ -1,4 +1,5 @@
-"""The workers that send now: each notes every second that it lives, and reads who else does and who has what.
+"""The workers that send now. Each notes every second that it lives, and reads which others live and own
+numbers.
 
 All times are the database's, so the clock of a worker's host does not matter.
 """
@@ -53,7 +54,7 @@ async def note_end(connection: Connection, processes: Sequence[dict[str, Any]]) 
 
 
 async def read_sharing(connection: Connection, process: ProcessIdentity) -> SharingView:
-    """What `process` needs to know to divide the numbers fairly.
+    """Return what `process` needs to know to divide the numbers fairly.
 
     The numbers are read before the workers. A worker that stops in between then has numbers and no row, and
     they are planned for others. In the other order it would have a row and no numbers, and would get some.
@@ -71,7 +72,7 @@ async def read_sharing(connection: Connection, process: ProcessIdentity) -> Shar
 
 
 async def _live(connection: Connection) -> list[asyncpg.Record]:
-    """The live workers. Whoever proves the death of one notes it for workers on other machines."""
+    """Return the live workers. A process that proves a death notes it for workers on other machines."""
     rows = await connection.fetch(queries("sending_processes")["live"], None)
     dead = [row["process"] for row in rows if is_proven_dead(row["process"])]
     if dead:
@@ -80,7 +81,7 @@ async def _live(connection: Connection) -> list[asyncpg.Record]:
 
 
 def _shared_number(row: asyncpg.Record, wanted: dict[str, frozenset[str]]) -> SharedNumber | None:
-    """The number as the workers divide it; None if another process, such as a `campaign run`, has it."""
+    """Return the number as the workers divide it; None if another process, as a `campaign run`, has it."""
     free = row["free"] or is_proven_dead(row["owner_process"])
     if not (free or row["shared"]):
         return None
@@ -89,12 +90,12 @@ def _shared_number(row: asyncpg.Record, wanted: dict[str, frozenset[str]]) -> Sh
 
 
 def process_key(stored: dict[str, Any]) -> str:
-    """A key for a process as it is stored: the same in every worker."""
+    """Return a key for a process as it is stored: the same in every worker."""
     return orjson.dumps(stored, option=orjson.OPT_SORT_KEYS).decode()
 
 
 async def live_workers(connection: Connection, phone_number_ids: Sequence[str] | None = None) -> list[str]:
-    """Names of the live workers that want one of these numbers, or of all live workers."""
+    """Return the names of the live workers that want one of these numbers, or of all live workers."""
     wanted = None if phone_number_ids is None else list(phone_number_ids)
     rows = await connection.fetch(queries("sending_processes")["live"], wanted)
     return [ProcessIdentity(**row["process"]).name for row in rows if not is_proven_dead(row["process"])]

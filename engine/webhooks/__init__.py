@@ -1,1 +1,1 @@
-"""What the service reports later: receives signed events, stores them, and settles attempts in doubt."""
+"""The webhooks: signed events of the service are received, stored, and settle attempts in doubt."""

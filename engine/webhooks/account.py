@@ -1,4 +1,4 @@
-"""Acts on events about templates, numbers and accounts, once for each event.
+"""The actions on events about templates, numbers and accounts, once for each event.
 
 Law: one transaction acts on one event and marks it as done. With several events it would lock rows in the
 order of the events, while senders and syncs lock them in key order. A template that the service stopped
@@ -26,14 +26,14 @@ from drumbeat.engine.webhooks.parse import (
 
 EVENTS_AT_ONCE = 100
 NUMBER_FIELD = "phone_number_quality_update"
-# After an event of these fields the stored numbers may be outdated.
+# The fields whose events may make the stored numbers outdated.
 ACCOUNT_FIELDS = frozenset({"account_update", "account_alerts", "business_capability_update"})
 
 _log = structlog.get_logger()
 
 
 async def act(connection: Connection) -> int:
-    """Act on the oldest unprocessed events. Returns how many; 0 also while another process acts."""
+    """Act on the oldest unprocessed events. Return how many; 0 also while another process acts."""
     acted = 0
     while acted < EVENTS_AT_ONCE and await _act_on_oldest(connection):
         acted += 1

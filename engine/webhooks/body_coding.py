@@ -1,4 +1,4 @@
-"""Bodies that a proxy packs on their way.
+"""The bodies that a proxy packs on their way.
 
 Law: a body that cannot be unpacked is refused, so that the service sends it again. It is never set aside
 behind a 200.
@@ -12,7 +12,7 @@ _PLAIN, _PACKED = frozenset({b"", b"identity"}), frozenset({b"gzip", b"x-gzip"})
 
 
 class NotUnpacked(Exception):
-    """The body cannot be unpacked. `status`: of the answer, 413 or 415."""
+    """A body that cannot be unpacked. `status` is that of the answer, 413 or 415."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -33,6 +33,6 @@ def unpack(body: bytes, coding: bytes | None, bytes_max: int) -> bytes:
         raise NotUnpacked(415) from None
     if not unpacking.eof:
         raise NotUnpacked(413 if unpacking.unconsumed_tail else 415)
-    if unpacking.unused_data:  # a second frame: half of the body would count as all of it
+    if unpacking.unused_data:  # a second frame: half of the body would count as the whole
         raise NotUnpacked(415)
     return plain

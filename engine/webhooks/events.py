@@ -38,11 +38,11 @@ SEQ: Final = 7
 
 
 class StatusEvent(NamedTuple):
-    """One status of one message: interface, field `messages`, `statuses[]`.
+    """A status of a message: interface, field `messages`, `statuses[]`.
 
-    `status_us`: the service's time, in microseconds since 1970. `installation` to `epoch`: a tag, ours or
-    another installation's, else NO_TAG or FOREIGN. `code`, `detail`: why, when failed (open point).
-    `pricing`: see engine/core/pricing.py.
+    `status_us` is the service's time, in microseconds since 1970. `installation` to `epoch` are a tag, ours
+    or another installation's, else NO_TAG or FOREIGN. `code` and `detail` say why it failed (open point).
+    `pricing` is described in engine/core/pricing.py.
     """
 
     wamid: str
@@ -61,7 +61,7 @@ class StatusEvent(NamedTuple):
 
 
 class IncomingMessage(NamedTuple):
-    """One message of a customer: `messages[]`. `body`: the whole of it, as JSON."""
+    """A message of a customer: `messages[]`. `body` is all of it, as JSON."""
 
     wamid: str
     phone_number_id: str | None
@@ -72,10 +72,11 @@ class IncomingMessage(NamedTuple):
 
 
 class OptOutEvent(NamedTuple):
-    """A fact that the service tells of a person beside their messages; the fields of `opt_out_events`.
+    """A fact about a person that the service reports apart from their messages; the fields of
+    `opt_out_events`.
 
-    `kind`: refused, stop, resume or changed. `installation`: of the tag that `range_id` and `seq` come from.
-    `matches_tried`: 0, or more for an event that is not to be counted if its person cannot be found.
+    `kind` is refused, stop, resume or changed. `installation` is that of the tag from which `range_id` and
+    `seq` come. `matches_tried` is 0, or more for an event that is not counted if its person cannot be found.
     """
 
     event_key: str
@@ -92,14 +93,14 @@ class OptOutEvent(NamedTuple):
 
 
 class TemplateKey(NamedTuple):
-    """Which template an event is about."""
+    """The template that an event is about."""
 
     name: str
     language: str
 
 
 class TemplateStatus(NamedTuple):
-    """Field `message_template_status_update`. `event`: a word, see engine/core/template_events.py."""
+    """The field `message_template_status_update`. `event` is a word of engine/core/template_events.py."""
 
     name: str
     language: str
@@ -108,10 +109,10 @@ class TemplateStatus(NamedTuple):
 
 
 class AccountEvent(NamedTuple):
-    """Any other change, `value` as JSON: always an object.
+    """Any other change, with `value` as JSON, which is always an object.
 
-    `occurred_at`: the entry's own time, if given. `subject`: what the event is about. It tells a later event
-    about the same subject from a repetition of this one.
+    `occurred_at` is the entry's own time, if given. `subject` is what the event is about. It tells a later
+    event about the same subject from a repetition of this one.
     """
 
     field: str
@@ -121,7 +122,7 @@ class AccountEvent(NamedTuple):
 
 
 class Foreign(NamedTuple):
-    """Where a change came from that is not ours."""
+    """The origin of a change that is not ours."""
 
     origin: Origin
     account: str | None
@@ -129,9 +130,9 @@ class Foreign(NamedTuple):
 
 
 class Unreadable(NamedTuple):
-    """A part of a signed body that could not be read: kept, with the problem in words.
+    """A part of a signed body that could not be read. It is kept, with the problem in words.
 
-    `phone_number_id`: the part can be read, but its number is not known.
+    If `phone_number_id` is set, the part can be read, but its number is not known.
     """
 
     part: bytes
@@ -141,10 +142,10 @@ class Unreadable(NamedTuple):
 
 @dataclass(slots=True)
 class Parsed:
-    """Everything that the bodies held. Nothing is lost: what cannot be read is in `unreadable`.
+    """The events that the bodies held. Nothing is lost: parts that cannot be read are in `unreadable`.
 
-    `opt_outs`: what the service says of people. `opted_out`: the statuses which say that their recipient
-    stopped marketing messages (131050). `foreign`: where each change came from that is not ours.
+    `opt_outs` is what the service says of people. `opted_out` has the statuses which say that their recipient
+    stopped marketing messages (131050). `foreign` has the origin of each change that is not ours.
     """
 
     statuses: list[StatusRow] = field(default_factory=list)

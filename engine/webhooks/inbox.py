@@ -1,4 +1,4 @@
-"""Commits what the receiver accepted: one transaction for a group of bodies, before any of them is answered.
+"""The commits of accepted bodies: one transaction for a group of bodies, before any of them is answered.
 
 Law: a repeated event changes nothing. A part that the store refuses takes no other with it: then each body is
 written in a transaction of its own, and of a refused body each event. The refused body is kept as bytes.
@@ -27,7 +27,7 @@ EVENT_FLOW_S = 1.0
 
 
 class BodyGroup:
-    """Signed bodies that are committed together, and the events read from them."""
+    """The signed bodies that are committed together, and the events read from them."""
 
     def __init__(self, product: str, ours: Ours | None = None) -> None:
         self._product = product
@@ -38,40 +38,41 @@ class BodyGroup:
         self.events = 0
 
     def add(self, body: bytes) -> int:
-        """Read one more body. Returns the number of its events, at least one."""
+        """Read one more body. Return the number of its events, at least one."""
         found = self._reader.read(body)
         self._bodies.append(body)
         self.events += found
         return found
 
     def apart(self) -> Iterator[tuple[bytes, Parsed]]:
-        """Each body with its own events, parsed again."""
+        """Yield each body with its own events, parsed again."""
         for body in self._bodies:
             yield body, parse(body, self._product, ours=self._ours)
 
 
 class EventFlow:
-    """Numbers that recently had events. The store is updated once per EVENT_FLOW_S, not in every commit."""
+    """The numbers that recently had events. The store is updated once in EVENT_FLOW_S, not at each commit."""
 
     def __init__(self) -> None:
         self._reported: set[str] = set()
         self._until = 0.0
 
     def unreported(self, numbers: set[str]) -> set[str]:
-        """Those of `numbers` whose activity is not stored yet."""
+        """Return those of `numbers` whose activity is not stored yet."""
         if time.monotonic() >= self._until:
             self._reported.clear()
             self._until = time.monotonic() + EVENT_FLOW_S
         return numbers - self._reported
 
     def reported(self, numbers: set[str]) -> None:
-        """The store has committed the activity of these numbers."""
+        """Note that the store has committed the activity of these numbers."""
         self._reported |= numbers
 
 
 async def write(connection: Connection, group: BodyGroup, event_flow: EventFlow | None = None) -> None:
-    """Commit the group. If the database is lost or fails, its error is raised and no body may be answered
-    with 200.
+    """Commit the group.
+
+    If the database is lost or fails, its error is raised and no body may be answered with 200.
     """
     event_flow = event_flow or EventFlow()
     if await _refusal(connection, group.parsed, event_flow) is not None:
@@ -80,8 +81,9 @@ async def write(connection: Connection, group: BodyGroup, event_flow: EventFlow 
 
 
 async def _write_alone(connection: Connection, body: bytes, parsed: Parsed, event_flow: EventFlow) -> None:
-    """Commit one body. If the store refuses it, halve its events until each refused one stands alone, and
-    keep the body for these.
+    """Commit one body. If the store refuses it, halve its events until each refused one stands alone.
+
+    The body is kept for the refused events.
     """
     if (error := await _refusal(connection, parsed, event_flow)) is None:
         return
@@ -95,7 +97,7 @@ async def _write_alone(connection: Connection, body: bytes, parsed: Parsed, even
 
 
 async def _refusal(connection: Connection, parsed: Parsed, event_flow: EventFlow) -> Exception | None:
-    """Commit the events. Returns why the store refuses a value of them; None if they are committed."""
+    """Commit the events. Return why the store refuses a value of them; None if they are committed."""
     try:
         await write_together(connection, parsed, event_flow)
     except Exception as error:
@@ -106,15 +108,15 @@ async def _refusal(connection: Connection, parsed: Parsed, event_flow: EventFlow
 
 
 def _is_away(error: Exception) -> bool:
-    """Whether the database is at fault and not a value. The driver reports both as interface errors."""
+    """Return whether the database is at fault, not a value. The driver reports both as interface errors."""
     return isinstance(error, LOST_CONNECTION) and not isinstance(error, ValueError)
 
 
 async def write_together(connection: Connection, parsed: Parsed, event_flow: EventFlow) -> None:
     """Commit everything or nothing. Also raises if the store refuses a value.
 
-    Rows are stored before the lock of opt-outs is taken. Its holder waits for no row of another receiver,
-    which may wait for the lock.
+    Rows are stored before the lock of opt-outs is taken. Then a process that holds the lock waits for no row
+    of another receiver, which may wait for the lock.
     """
     statuses = parsed.statuses
     groups = pack(statuses)
@@ -170,6 +172,6 @@ async def _write_unreadable(connection: Connection, parts: Sequence[Unreadable])
 
 
 def account_key(field: str, value: str, occurred_at: datetime | None) -> str:
-    """The identity of an account event: one that repeats has the same field, value and time."""
+    """Return the identity of an account event: a repetition has the same field, value and time."""
     moment = "" if occurred_at is None else occurred_at.isoformat()
     return hashlib.sha256(f"{field}\n{moment}\n{value}".encode()).hexdigest()

@@ -1,4 +1,5 @@
-"""Group commit: each body is parsed into the waiting group on arrival, and one commit stores a whole group.
+"""The group commit: each body is parsed into the waiting group on arrival, and one commit stores a whole
+group.
 
 Law: `done(True)` is called only after the commit that holds the body. A full queue refuses at once.
 """
@@ -27,7 +28,7 @@ COMMITS_AT_ONCE = 2
 COMMIT_TIMEOUT_S = 5.0  # the service waits for the answer; a repeat of a slow commit does no harm
 
 WATCH_S = 1.0
-FOREIGN_QUIET_NS = 300 * SECOND_NS  # after so long without one, events of others are over
+FOREIGN_QUIET_NS = 300 * SECOND_NS  # events of others have ended after so long without one
 _AWAY = (*LOST_CONNECTION, asyncpg.PostgresError)
 
 
@@ -46,7 +47,7 @@ class _Waiting:
 
 
 class Intake:
-    """The queue of groups and its committers. `healthy`: whether the last commit or check succeeded."""
+    """The queue of groups and its committers. `healthy`: the last commit or check succeeded."""
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class Intake:
         self._commit_timeout_s = commit_timeout_s
         self._queue: deque[_Waiting] = deque()
         self._bytes = 0
-        self._commits = 0  # in progress
+        self._commits = 0  # commits in progress
         self._not_stored = ThrottledLog("events_not_stored", "events_stored_again")
         self._foreign = {
             origin: ThrottledLog(*names)
@@ -82,8 +83,9 @@ class Intake:
         self._flow = EventFlow()
 
     def offer(self, body: bytes, done: Callable[[bool], None]) -> bool:
-        """Queue a signed body. `done` is called later with whether it is committed. False: the queue is full
-        and `done` is never called.
+        """Queue a signed body. `done` is called later with True if it is committed, else with False.
+
+        Returns False if the queue is full. Then `done` is never called.
         """
         metrics = self._metrics
         if metrics.waiting >= self._waiting_events_max or self._bytes + len(body) > WAITING_BYTES_MAX:
@@ -120,11 +122,14 @@ class Intake:
             await connection.release()
 
     def _may_take_next(self) -> bool:
-        """While another commit runs, only a full group is taken: a smaller one can still grow."""
+        """Return whether the next group may be committed now.
+
+        While another commit runs, only a full group is taken: a smaller one can still grow.
+        """
         return bool(self._queue) and (not self._commits or self._queue[0].is_full())
 
     async def watch(self) -> None:
-        """Look once a WATCH_S. Runs until cancelled."""
+        """Look once in WATCH_S, until cancelled."""
         while True:
             await self.look()
             for log in self._foreign.values():
@@ -132,7 +137,7 @@ class Intake:
             await asyncio.sleep(WATCH_S)
 
     async def look(self) -> None:
-        """Read which numbers are ours, and note whether the database answers, for `/readyz`."""
+        """Read the ids of our numbers, and note whether the database answers, for `/readyz`."""
         try:
             async with asyncio.timeout(self._commit_timeout_s):
                 numbers = await self._pool.fetchval(queries("inbox")["our_numbers"])

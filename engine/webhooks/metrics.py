@@ -1,4 +1,4 @@
-"""Counts of the receiver and the reconciler, exposed as metrics."""
+"""The counts of the receiver and the reconciler, exposed as metrics."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,10 +11,10 @@ from prometheus_client.registry import Collector
 
 @dataclass(slots=True, eq=False)  # a registry holds it by identity
 class Metrics(Collector):
-    """Plain counts, which cost the receiver nothing; they become metrics when somebody asks.
+    """The counts as plain numbers, which cost the receiver nothing. They become metrics when somebody asks.
 
-    `answers`: of the callback, by HTTP status. `events`: by kind. `applied`: status events matched, returned
-    or dropped.
+    `answers` counts those of the callback, by HTTP status. `events` counts by kind. `applied` counts status
+    events that were matched, returned or dropped.
     """
 
     answers: Counter[int] = field(default_factory=Counter)
@@ -27,7 +27,7 @@ class Metrics(Collector):
     refused_connections: int = 0
 
     def collect(self) -> Iterable[Metric]:
-        """For the registry."""
+        """Yield the metrics for the registry."""
         yield _family("callback_answers", "Answers of the callback by HTTP status.", "status", self.answers)
         yield _family(
             "events",

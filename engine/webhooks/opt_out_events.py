@@ -1,6 +1,7 @@
-"""Acts on what the service says of people: they opted out, took that back, or have another number.
+"""The actions on what the service says of people: they opted out, took that back, or have another number.
 
 Laws:
+
 * An event counts once, by its key, whatever a person did to the list in between.
 * An older event never undoes a newer one, by the service's time. Of two in one second, the stop counts.
 * `resume` takes back what `stop` did, and nothing else. Only a person takes a 131050 back.
@@ -30,8 +31,9 @@ async def keep_events(connection: Connection, events: Sequence[OptOutEvent]) -> 
 
 
 async def act_on_events(connection: Connection, keys: Sequence[str]) -> int:
-    """Act on the stored events whose people are known now; the others wait. Return how many could not be
-    tied to a person when they were looked for again for the first time.
+    """Act on the stored events whose people are known now; the others wait.
+
+    Returns how many could not be tied to a person when they were looked for again for the first time.
     """
     sql = queries("opt_outs")
     await connection.execute(sql["lock"])
@@ -56,7 +58,7 @@ async def act_on_events(connection: Connection, keys: Sequence[str]) -> int:
 
 
 async def _obey(connection: Connection, row: asyncpg.Record) -> None:
-    """Do what the person chose in the app's menu."""
+    """Carry out what the person chose in the app's menu."""
     sql, phones = queries("opt_outs"), _aliases(row)
     why = f"{row['kind']} in the app"
     if row["kind"] == "resume":

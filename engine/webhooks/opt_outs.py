@@ -1,4 +1,4 @@
-"""People who opt out by a message, or take that back, in the transaction that stores the message.
+"""The people who opt out by a message, or take that back, in the transaction that stores the message.
 
 Laws:
 * Only a message that was not stored before counts. The service repeats events: a repeated one must not
@@ -28,7 +28,7 @@ Found = tuple[IncomingMessage, WordMessage]
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Normalised. `out`: by which people opt out. `back`: by which they take that back."""
+    """The words, normalised. People opt out by those of `out`, and take that back by those of `back`."""
 
     out: frozenset[str]
     back: frozenset[str]
@@ -44,8 +44,9 @@ class Words:
 
 
 async def note_opt_outs(connection: Connection, messages: Iterable[IncomingMessage]) -> None:
-    """Change the list as the messages ask for. None of them counted before. A sender who is no phone changes
-    nothing.
+    """Change the list as the messages ask for. None of them counted before.
+
+    A sender who is no phone changes nothing.
     """
     words = await Words.read(connection)
     bodies = [(message, orjson.loads(message.body)) for message in messages if phone_aliases(message.sender)]
@@ -100,7 +101,7 @@ async def _take_back(connection: Connection, message: IncomingMessage, word: Wor
 
 
 def _detail(message: IncomingMessage, word: WordMessage) -> dict[str, str | None]:
-    """What the audit keeps. It names no person: the message does, as long as it is kept."""
+    """Return what the audit keeps. It names no person: the message does, as long as it is kept."""
     return {
         "source": word.source,
         "word": word.word,

@@ -1,4 +1,4 @@
-"""Status events as the store keeps them until they are applied: one row for many events, one array for each
+"""The status events as the store keeps them until they are applied: one row for many events, one array a
 field.
 
 Arrays are written as text. The JSON writer formats a thousand numbers in 60 us; the driver's encoder inspects
@@ -19,7 +19,7 @@ GroupRow: TypeAlias = tuple[str | int | None, ...]
 
 
 def pack(statuses: Sequence[StatusRow]) -> list[GroupRow]:
-    """The rows that hold these events, each of one installation and at most GROUP_EVENTS_MAX events.
+    """Return the rows that hold these events, each of one installation and at most GROUP_EVENTS_MAX events.
 
     Raises TypeError for text that is not valid Unicode and for numbers beyond 64 bits.
     """
@@ -46,7 +46,7 @@ def _row(statuses: Sequence[StatusRow]) -> GroupRow:
 
 
 def _array(values: Sequence[str | int | None]) -> str | None:
-    """`{1,NULL,"a"}`, or None where there are only Nones."""
+    """Return `{1,NULL,"a"}`, or None if there are only Nones."""
     if values[0] is None and values.count(None) == len(values):
         return None
     written = orjson.dumps(values)[1:-1]

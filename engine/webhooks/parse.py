@@ -1,4 +1,4 @@
-"""Parses a signed body into records. It accepts any bytes, never raises, and loses no part.
+"""The parser of a signed body into records. It accepts any bytes, never raises, and loses no part.
 
 It tolerates what the interface does not document: absent fields, unknown fields, other types. The store
 cannot hold a NUL in a text, so texts lose it. A part is kept as bytes if a NUL stands in what identifies it.
@@ -50,7 +50,7 @@ from drumbeat.engine.webhooks.values import (
 )
 
 TEMPLATE_FIELD = "message_template_status_update"
-# Of services of this family; the interface does not name it.
+# This field is of services of this family; the interface does not name it.
 COMPONENTS_FIELD = "message_template_components_update"
 _STATUSES = {
     "sent": int(EvidenceRank.SENT),
@@ -74,10 +74,10 @@ def parse(body: bytes, product: str, received_at: datetime | None = None, ours: 
 
 
 class Reader:
-    """Sorts the parts of bodies into `parsed`. Unreadable parts go to its `unreadable`.
+    """A reader that sorts the parts of bodies into `parsed`. Unreadable parts go to its `unreadable`.
 
-    `received_at` replaces a missing or unreadable time; by default it is the time of reading. `ours`: by
-    default every event is.
+    `received_at` replaces a missing or unreadable time; by default it is the time of reading. `ours` decides
+    which events are ours; by default every event is.
     """
 
     def __init__(
@@ -91,11 +91,11 @@ class Reader:
         self._expected = f"{product}_business_account"
         self._received_at = received_at
         self._ours = ours or Ours()
-        self._body = b""  # the next two are of the current body
+        self._body = b""  # this and the next one are of the current body
         self._has_nul = False
 
     def read(self, body: bytes) -> int:
-        """Read one body. Returns the number of its events, at least 1. Never raises."""
+        """Read one body. Return the number of its events, at least 1. Never raises."""
         parsed = self._parsed
         before = parsed.events
         self._body, self._has_nul = body, _NUL in body
@@ -146,7 +146,7 @@ class Reader:
             self._read_account(field, value, entry)
 
     def _set_apart(self, change: dict[str, Any], foreign: Foreign, *, has_statuses: bool) -> None:
-        """Count what is not ours. A number that is not known yet may become ours: its change is kept."""
+        """Count a change that is not ours. A number not known yet may become ours: its change is kept."""
         if foreign.origin is Origin.UNKNOWN_NUMBER:
             if has_statuses and not change["value"].get("messages"):
                 return
@@ -184,7 +184,10 @@ class Reader:
             self._read_account(PREFERENCES_FIELD, value, entry)
 
     def _read_statuses(self, statuses: list[Any], number: str | None, origin: Origin) -> None:
-        """The usual status costs two calls, for the tag and the time: a body may hold a thousand statuses."""
+        """Read the statuses of a change.
+
+        The usual status costs two calls, for the tag and the time: a body may hold a thousand statuses.
+        """
         rows, clean, is_ours = self._parsed.statuses, not self._has_nul, origin is Origin.OURS
         first = len(rows)
         for status in statuses:
@@ -197,7 +200,8 @@ class Reader:
             word = status.get("status")
             rank = _STATUSES.get(word) if type(word) is str else None
             if rank is None:
-                # Any status proves that the service accepted the message. The unknown word is kept.
+                # Any status proves that the service accepted the message. A status with an unknown word is
+                # kept.
                 self._keep(status, "a status of an unknown word")
                 rank = _ACCEPTED
             recipient = status.get("recipient_id")
@@ -240,7 +244,7 @@ class Reader:
         self._parsed.account.append(AccountEvent(field, text, subject, occurred_at))
 
     def _list_of(self, parent: dict[str, Any], name: str) -> list[Any]:
-        """The list of that name. Anything else in its place is kept as unreadable."""
+        """Return the list of that name. Anything else in its place is kept as unreadable."""
         found = parent.get(name)
         if found is not None and not isinstance(found, list):
             self._keep(found, f"{name} is no list")
@@ -279,15 +283,17 @@ def _microseconds(moment: datetime) -> int:
 
 
 def _of_known_messages_only(row: StatusRow) -> StatusRow:
-    """Return a status of another account so that it matches by our tag or by its message's id, and only for
-    about a minute: its number and its recipient prove nothing, and the other account may have many.
+    """Return a status of another account so that it matches only by our tag or by its message's id.
+
+    It is matched for only about a minute: its number and its recipient prove nothing, and the other account
+    may have many such statuses.
     """
     installation = FOREIGN[0] if row[INSTALLATION] is None else row[INSTALLATION]
     return StatusEvent(*row)._replace(phone_number_id=None, recipient=None, installation=installation)
 
 
 def read_template_status(value: dict[str, Any]) -> TemplateStatus | None:
-    """The template's status in an event's value (open point). None without name, language or event."""
+    """Return the template's status in an event's value (open point). None without name, language or event."""
     template, event = read_template(value), read_words(value.get("event"))
     if template is None or not event:
         return None
@@ -295,7 +301,7 @@ def read_template_status(value: dict[str, Any]) -> TemplateStatus | None:
 
 
 def read_template(value: dict[str, Any]) -> TemplateKey | None:
-    """The template that an event is about (open point)."""
+    """Return the template that an event is about (open point)."""
     name = read_words(value.get("message_template_name"))
     language = read_words(value.get("message_template_language"))
     return TemplateKey(name, language) if name and language else None
@@ -310,7 +316,7 @@ def _subject(field: str, value: dict[str, Any]) -> str:
 
 
 def _failure(status: dict[str, Any]) -> tuple[int | None, str | None]:
-    """Code and most informative text of the first error (open point)."""
+    """Return code and most informative text of the first error (open point)."""
     for error in list_or_empty(status.get("errors")):
         if isinstance(error, dict):
             return integer(error.get("code")), next(_details(error), None)

@@ -26,8 +26,10 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 def sender_of(message: Mapping[str, Any], contacts: Any) -> str | None:
-    """Return the digits of the sender's phone. If it names none: the person's id as it is; empty if the
-    message only quotes another; None if nothing tells the person.
+    """Return the digits of the sender's phone, or what else names the sender.
+
+    If the message names no phone, that is the person's id as it is. It is empty if the message only quotes
+    another, and None if nothing names the person.
     """
     given = read_identifier(message.get("from"))
     if given is not None and (digits := phone_digits(given)) is not None:
@@ -54,8 +56,10 @@ def _phone_in(contacts: Any, user_id: str | None) -> str | None:
 
 
 def refusal(row: StatusRow) -> OptOutEvent:
-    """Return the opt-out of a status that failed with 131050. One that names neither number nor recipient may
-    be another account's, so it is not counted if its message is not known.
+    """Return the opt-out of a status that failed with 131050.
+
+    An opt-out that names neither number nor recipient may be another account's, so it is not counted if its
+    message is not known.
     """
     wamid, recipient = row[0], row[RECIPIENT]
     return OptOutEvent(
@@ -121,5 +125,5 @@ def _phone(text: str | None) -> int | None:
 
 
 def _key(*identity: str) -> str:
-    """Return a hash: the service's ids and a phone must not be left over when a person is forgotten."""
+    """Return a hash of the identity. No id or phone may remain when a person is forgotten."""
     return hashlib.sha256("\n".join(identity).encode()).hexdigest()

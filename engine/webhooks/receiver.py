@@ -1,8 +1,8 @@
-"""The callback that the service pushes to, and what operators ask of it.
+"""The callback that the service pushes to, with the probes and metrics for operators.
 
-`/webhook`: the verification handshake (GET) and the events (POST), 200 only after the commit; `/livez`,
-`/readyz`, `/metrics` beside it. Law: an unsigned request gets 403 and no further information; a signed one is
-kept.
+The path `/webhook` has the verification handshake (GET) and the events (POST), answered with 200 only after
+the commit. `/livez`, `/readyz` and `/metrics` are beside it. Law: an unsigned request gets 403 and no further
+information; a signed one is kept.
 """
 
 import asyncio
@@ -46,7 +46,8 @@ _AWAY = Answer(503)
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """What the service and the receiver share: the key of the signatures, and the token of the handshake.
+    """The secrets that the service and the receiver share: the key of the signatures, and the token of the
+    handshake.
 
     `app_secret` may hold two lines, the present one and the next: a signature by either counts.
     """
@@ -56,7 +57,7 @@ class Secrets:
 
 
 class Receiver:
-    """Answers the requests of all connections of `server`."""
+    """A receiver that answers the requests of all connections of `server`."""
 
     def __init__(
         self,
@@ -80,7 +81,7 @@ class Receiver:
         self._verify_token = secrets.verify_token.get_secret_value().encode()
 
     def handle(self, request: RawRequest, slot: ReplySlot) -> None:
-        """See `Application`. Events are answered after their commit, everything else at once."""
+        """Handle a request as `Application` says. Events are answered after their commit, others at once."""
         method, target, headers, body, _ = request
         path, _, query = target.partition(b"?")
         if path != CALLBACK_PATH:
@@ -93,7 +94,7 @@ class Receiver:
             self._fill(slot, Answer(405))
 
     def refusal(self, status: int) -> bytes:
-        """See `Application`."""
+        """Return the bytes of a refusal as `Application` says, and count it."""
         self._metrics.answers[status] += 1
         return encode(Answer(status), closes=True)
 
@@ -103,7 +104,9 @@ class Receiver:
             _fill(slot, answer)
 
     def _take_events(self, slot: ReplySlot, headers: Headers, body: bytes) -> None:
-        """The signature is over the bytes as they came, so only a signed body is unpacked."""
+        """Take a body's events. The signature is over the bytes as they came: only a signed
+        body is unpacked.
+        """
         signature = headers.get(SIGNATURE_HEADER)
         if not any(verify(body, signature) for verify in self._verifiers):
             self._fill(slot, _FORBIDDEN)
@@ -120,7 +123,9 @@ class Receiver:
         self._fill(slot, _COMMITTED if committed else _AWAY)
 
     def _shake_hands(self, query: bytes) -> Answer:
-        """Interface, "Callback endpoints": a caller that knows the token gets the challenge, others 403."""
+        """Answer a handshake (interface, "Callback endpoints"): a caller that knows the token gets the
+        challenge, others 403.
+        """
         try:
             given = parse_qs(query.decode("ascii"), max_num_fields=16)
         except ValueError:
@@ -147,10 +152,11 @@ def _fill(slot: ReplySlot, answer: Answer) -> None:
 async def listening(
     receiver: Receiver, intake: Intake, host: str, port: int, *, on_bug: Callable[[], None] = lambda: None
 ) -> AsyncIterator[str]:
-    """Accept connections; yields the URL of the callback. The exit accepts no more and drains the rest.
+    """Accept connections, and yield the URL of the callback. The exit accepts no more and drains the rest.
 
     Raises ConfigurationError if it cannot listen on host and port. Port 0 is any free port. `on_bug` is
-    called when a task of the receiver ends by itself: nothing is committed any more. The exit raises why.
+    called when a task of the receiver ends by itself: nothing is committed any more. The exit raises the
+    error.
     """
     loop = asyncio.get_running_loop()
     await intake.look()

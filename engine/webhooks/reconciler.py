@@ -1,8 +1,8 @@
-"""The work behind the receiver: apply statuses, act on account events, settle events whose person or number
-was not known, apply the policies for recipients in doubt.
+"""The work behind the receiver: apply statuses, act on account events, settle late events, apply policies.
 
-Each runs in a loop of its own that survives a lost database and ends within seconds of the stop. Law: each
-may run in several processes, be killed at any point and be repeated. The store decides what is done.
+Late events are those whose person or number was not known; the policies are for recipients in doubt. Each
+kind of work runs in a loop of its own that survives a lost database and ends within seconds of the stop. Law:
+each may run in several processes, be killed at any point and be repeated. The store decides what is done.
 """
 
 import asyncio
@@ -29,14 +29,14 @@ from drumbeat.engine.webhooks.unsettled import read_held, settle_events, settle_
 
 STOP_S = 4.0  # for a running transaction; after that the database rolls it back
 RECONNECT_WAIT_S_MAX = 10.0
-ACQUIRE_S = 5.0  # to get a connection from the pool, and to return it
+ACQUIRE_S = 5.0  # limits the wait for a connection of the pool, and its return
 
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """How often each loop runs. `gather_s`: events that arrive within this time are applied together."""
+    """The periods of the loops. `gather_s`: events that arrive within this time are applied together."""
 
     gather_s: float = 0.05
     apply_s: float = 1.0
@@ -47,8 +47,9 @@ class Intervals:
 
 
 class Reconciler:
-    """`committed` is set when this process stores events, so that they are applied without waiting for
-    the next round.
+    """A reconciler. `committed` is set when this process stores events.
+
+    They are then applied without waiting for the next round.
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class Reconciler:
         return done
 
     async def _with_connection(self, work: Callable[[Connection], Awaitable[int]]) -> int:
-        # The timeout also bounds the return of a connection that no longer answers.
+        # The timeout also limits the return of a connection that no longer answers.
         async with self._pool.acquire(timeout=ACQUIRE_S) as connection:
             done = await work(connection)
         self._not_applied.resolve()

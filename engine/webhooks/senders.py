@@ -1,4 +1,4 @@
-"""Senders whom a message names only by an id of the service: the message that they quote tells the phone."""
+"""The senders whom a message names only by a service's id. The message that they quote has their phone."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from drumbeat.engine.webhooks.people import quoted_wamid
 
 
 async def with_senders(connection: Connection, messages: Sequence[IncomingMessage]) -> list[IncomingMessage]:
-    """Return the messages, with the phone in the place of each sender that a known message of ours tells."""
+    """Return the messages, with the phone in place of each sender whose phone a known message of ours has."""
     quotes = {
         message.wamid: quoted
         for message in messages

@@ -32,10 +32,10 @@ async def serve(
     accounts: Collection[str] = (),
     reread: Callable[[], Secrets | None] = lambda: None,
 ) -> None:
-    """Receive and reconcile until `stop` is set, then drain; `on_listening` gets the callback's URL once.
+    """Receive and reconcile until `stop` is set, then drain. `on_listening` gets the callback's URL once.
 
-    `accounts`: the ids of our business accounts; empty if they are not known. `reread` returns the secrets if
-    they were replaced. It is called every second.
+    `accounts` are the ids of our business accounts; empty if they are not known. `reread` returns the secrets
+    if they were replaced. It is called every second.
 
     Raises ConfigurationError if the process cannot listen on host and port. After a stop it returns within
     seconds, and everything that was answered with 200 is committed. A bug in any part ends it and is raised.
@@ -65,7 +65,7 @@ async def _follow_secrets(receiver: Receiver, reread: Callable[[], Secrets | Non
 
 
 def probes_of(pool: Pool, intake: Intake, metrics: Metrics) -> Probes:
-    """Readiness and metrics of the receiver."""
+    """Return readiness and metrics of the receiver."""
     reader = OverviewReader(pool)
     database = DatabaseMetrics(STATEMENT_TIMES, reader, lambda: intake.healthy)
 

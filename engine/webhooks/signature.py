@@ -1,4 +1,4 @@
-"""Signatures of bodies. A signature covers the raw bytes, never JSON that was serialised again."""
+"""The signatures of bodies. A signature covers the raw bytes, never JSON that was serialised again."""
 
 import hashlib
 import hmac
@@ -9,12 +9,12 @@ _BLOCK_BYTES = 64  # of SHA-256
 
 
 def sign(body: bytes, app_secret: bytes) -> str:
-    """The header value for a body: `sha256=` and, in lower-case hex, its HMAC-SHA256 with the app secret."""
+    """Return the header value for a body: `sha256=` and its HMAC-SHA256 with the app secret, in lower hex."""
     return "sha256=" + hmac.digest(app_secret, body, "sha256").hex()
 
 
 class Verifier:
-    """Verifies that the holder of the app secret signed a body.
+    """A verifier that the holder of the app secret signed a body.
 
     Each half of an HMAC (RFC 2104) begins with a block that depends only on the key. It is hashed once, not
     for every body: that would be over half the cost of a small body.
@@ -27,7 +27,7 @@ class Verifier:
         self._outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in key))
 
     def verify(self, body: bytes, header: str | bytes | None) -> bool:
-        """Whether `header` signs exactly these bytes. Compares in constant time."""
+        """Return whether `header` signs exactly these bytes. Compares in constant time."""
         if not header:
             return False
         given = header.encode("utf-8", "replace") if isinstance(header, str) else header

@@ -1,4 +1,4 @@
-"""Applies status events to recipients and range counters, one transaction for each batch.
+"""The application of status events to recipients and range counters, one transaction for each batch.
 
 Law: an event is deleted from the inbox in the transaction that applies it. The range counters of its ranges
 are locked first, in range order, and change by exactly the difference of the recipients' states. Most
@@ -27,10 +27,11 @@ FOREIGN_MATCHES_MAX = 5
 
 @dataclass(frozen=True, slots=True)
 class AppliedBatch:
-    """What one batch did, counted in events. `returned`: unmatched, waiting in the inbox again.
+    """The results of one batch, counted in events. `returned` events matched nothing, and wait in the inbox
+    again.
 
-    `dropped`: unmatched for too long, or of another program. `looked_up`: recipients on the looked-up path.
-    `stops`: how many stops it asks for.
+    `dropped` events matched nothing for too long, or are of another program. `looked_up` counts recipients on
+    the looked-up path. `stops` counts the stops that the batch asks for.
     """
 
     taken: int = 0
@@ -78,7 +79,7 @@ async def apply_statuses(connection: Connection, limit: int = BATCH_EVENTS_MAX) 
 
 
 async def _take_others(connection: Connection, due: asyncpg.Record, limit: int) -> int:
-    """Take the events without our tag and the single ones, and match them to attempts. Returns how many."""
+    """Take the events without our tag and the single ones, and match them to attempts. Return how many."""
     singles = max(limit - due["events"], limit // SINGLES_SHARE, 1) if due["singles"] else 0
     taken: int = await connection.fetchval(queries("apply_statuses")["take_others"], due["others"], singles)
     await _match(connection)
@@ -100,7 +101,7 @@ async def _match(connection: Connection) -> None:
 
 
 async def _apply_others(connection: Connection) -> int:
-    """Apply the events of the other recipients. Returns how many recipients took the looked-up path."""
+    """Apply the events of the other recipients. Return how many recipients took the looked-up path."""
     sql = queries("apply_statuses")
     looked_up: int = await connection.fetchval(sql["apply_fresh"])
     if looked_up:

@@ -1,8 +1,8 @@
-"""Stops campaigns, numbers and the account when statuses say what a refused reply would say.
+"""The stops of campaigns, numbers and the account for which statuses ask as a refused reply would.
 
-Law: what to stop is stored in the transaction that applies the statuses, so a crash loses no stop. It is
-carried out in a transaction of its own, which locks no range counters. A repeated status asks for nothing,
-and a stop changes nothing that a person let go on after its last message was written.
+Law: a stop is stored in the transaction that applies the statuses, so a crash loses no stop. It is carried
+out in a transaction of its own, which locks no range counters. A repeated status asks for nothing, and a stop
+changes nothing that a person resumed after its last message was written.
 """
 
 from collections.abc import Sequence
@@ -26,9 +26,9 @@ _log = structlog.get_logger()
 
 
 async def note_stops(connection: Connection, group_ids: Sequence[int], bounds: asyncpg.Record) -> int:
-    """Store the stops that the statuses of a batch ask for, before they are applied; return how many.
+    """Store the stops that the statuses of a batch ask for, before they are applied. Return how many.
 
-    The range counters of the batch are locked. `bounds`: the first and the last of its ranges.
+    The range counters of the batch are locked. `bounds` are the first and the last of its ranges.
     """
     sql = queries("status_stops")
     runs = await _read_runs(connection)
@@ -64,7 +64,7 @@ async def _store_runs(connection: Connection, runs: RefusalRuns) -> None:
 
 
 def _stop_row(asked: StatusStop) -> tuple[Any, ...]:
-    """The columns of `add_stop`."""
+    """Return the columns of `add_stop`."""
     template = asked.template or (None, None)
     match asked.stop:
         case CampaignPause(campaign_id, reason, code):
@@ -77,7 +77,7 @@ def _stop_row(asked: StatusStop) -> tuple[Any, ...]:
 
 
 async def carry_out_stops(connection: Connection) -> int:
-    """Carry out every stored stop, one in each transaction; return how many."""
+    """Carry out every stored stop, one in each transaction. Return how many."""
     done = 0
     while await _carry_out_next(connection):
         done += 1

@@ -1,7 +1,8 @@
-"""Settles what named no phone or no known number when it came: messages that only quote ours, opt-outs that
-name only our message, and changes for numbers that were not known.
+"""The late settlement of events that named no phone or no known number when they came.
 
-Law: each is settled in the transaction that takes it from those that wait. A repetition changes nothing.
+These are messages that only quote ours, opt-outs that name only our message, and changes for numbers that
+were not known. Law: each is settled in the transaction that takes it from those that wait. A repetition
+changes nothing.
 """
 
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ AT_ONCE = 100
 
 
 async def settle_events(connection: Connection) -> int:
-    """Look for the people of due events. Return how many opt-outs were found to name nobody whom we know."""
+    """Look for the people of due events. Return how many opt-outs name nobody whom we know."""
     async with connection.transaction():
         rows = await connection.fetch(queries("opt_outs")["due_events"], AT_ONCE)
         return await act_on_events(connection, [row["event_key"] for row in rows]) if rows else 0
@@ -46,7 +47,7 @@ async def settle_messages(connection: Connection) -> int:
 
 
 async def read_held(connection: Connection, product: str, accounts: Ours) -> int:
-    """Read the changes again whose number has become known. Return how many. `accounts`: without numbers."""
+    """Read changes again whose number has become known, and return how many. `accounts` has no numbers."""
     await connection.execute(queries("opt_outs")["forget_held"], UNMATCHED_DAYS)
     read = 0
     while read < AT_ONCE and await _read_next_held(connection, product, accounts):
@@ -55,7 +56,7 @@ async def read_held(connection: Connection, product: str, accounts: Ours) -> int
 
 
 async def _read_next_held(connection: Connection, product: str, accounts: Ours) -> bool:
-    """Read one change in a transaction of its own: it keeps the lock of opt-outs for no other."""
+    """Read one change in a transaction of its own: it keeps the lock of opt-outs for no other change."""
     sql = queries("opt_outs")
     async with connection.transaction():
         row = await connection.fetchrow(sql["held_of_known_numbers"])

@@ -1,4 +1,4 @@
-"""Values in JSON of the service, read with tolerance for what the interface does not document."""
+"""The values in JSON of the service, read with tolerance for what the interface does not document."""
 
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -25,7 +25,7 @@ def read_seconds(given: Any) -> int | None:
 
 @lru_cache(TIMES_REMEMBERED)
 def _seconds_of_text(given: str) -> int | None:
-    """Cached: statuses of the same second arrive together, so nearly every time repeats."""
+    """Return a text's seconds, from a cache: statuses of one second arrive together, so most times repeat."""
     return _seconds_of(given)
 
 
@@ -56,7 +56,9 @@ def read_words(given: Any) -> str | None:
 
 
 def read_identifier(given: Any) -> str | None:
-    """Return a text that identifies something. Shortened or cleaned, it would name something else."""
+    """Return a text that identifies something, or None. Shortened or cleaned, it would name
+    something else.
+    """
     text = read_text(given)
     if text is given:
         return text or None

@@ -6,7 +6,7 @@ LAST_WAIT_S = 3_600.0
 
 
 def next_wait_s(matches_tried: int, *, hopeful: bool) -> float | None:
-    """Return how long the event waits before its message is looked for again; None: no longer.
+    """Return how long the event waits before its message is looked for again; None: not again.
 
     Each event is looked for at least twice: the second look counts those that cannot be tied to a person.
     """

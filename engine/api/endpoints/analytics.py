@@ -1,4 +1,4 @@
-"""How many messages were sent and delivered, and what conversations cost, by time."""
+"""The analytics of an account by time: messages sent and delivered, and the cost of conversations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _OF_CONVERSATIONS = {Granularity.DAY: "DAILY", Granularity.MONTH: "MONTHLY"}
 
 @dataclass(frozen=True, slots=True)
 class MessagePoint:
-    """Messages of one step."""
+    """The messages of one step."""
 
     start: datetime
     end: datetime
@@ -34,7 +34,9 @@ class MessagePoint:
 
 @dataclass(frozen=True, slots=True)
 class ConversationPoint:
-    """Conversations of one step; `cost` in the account's currency. `category` is empty if it is not told."""
+    """The conversations of one step. `cost`: in the account's currency. `category`: empty
+    if there is none.
+    """
 
     start: datetime
     end: datetime
@@ -44,7 +46,7 @@ class ConversationPoint:
 
 
 class Analytics:
-    """`GET /{account}?fields=analytics…`. Times have an offset; no numbers means all of the account."""
+    """The rows `GET /{account}?fields=analytics…`. Times need an offset. No numbers: all of the account."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -57,7 +59,7 @@ class Analytics:
         granularity: Granularity = Granularity.DAY,
         phone_numbers: Sequence[str] = (),
     ) -> list[MessagePoint]:
-        """Sent and delivered messages from `start` to `end`."""
+        """Return the messages sent and delivered from `start` to `end`, by step."""
         counted = await self._read(waba_id, "analytics", start, end, granularity, phone_numbers)
         return [
             MessagePoint(*_span(point), int(number_of(point, "sent")), int(number_of(point, "delivered")))
@@ -72,7 +74,7 @@ class Analytics:
         granularity: Granularity = Granularity.DAY,
         phone_numbers: Sequence[str] = (),
     ) -> list[ConversationPoint]:
-        """Conversations and their cost from `start` to `end`."""
+        """Return the conversations and their cost from `start` to `end`, by step."""
         step = _OF_CONVERSATIONS.get(granularity, granularity)
         counted = await self._read(waba_id, "conversation_analytics", start, end, step, phone_numbers)
         groups = objects_of(counted, "data")

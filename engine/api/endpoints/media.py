@@ -1,4 +1,4 @@
-"""Uploads, looks up, downloads and deletes files. A file is streamed and never whole in memory."""
+"""The uploads, look-ups, downloads and deletions of files. A file is streamed and never whole in memory."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ class MediaRecord:
 
 
 class Media:
-    """`/{phone number ID}/media` and `/{media ID}`. `phone_number_id` of a look-up or a deletion: the number
-    that must own the file.
+    """The rows `/{phone number ID}/media` and `/{media ID}`.
+
+    For a look-up or a deletion, `phone_number_id` is the number that must own the file.
     """
 
     def __init__(self, caller: Caller, product: str) -> None:
@@ -50,7 +51,8 @@ class Media:
     async def upload(self, phone_number_id: str, file: Path, mime_type: str | None = None) -> str:
         """Upload a file and return its id, which can be sent for 30 days. The type is guessed from the name.
 
-        UsageError if the file is empty, too large for its type, or of no known type; nothing is sent then.
+        Raises UsageError if the file is empty, too large for its type, or of no known type. Nothing is sent
+        then.
         """
         mime_type = mime_type or mimetypes.guess_type(file.name)[0]
         if mime_type is None:
@@ -69,7 +71,7 @@ class Media:
         return media_id
 
     async def get(self, media_id: str, phone_number_id: str | None = None) -> MediaRecord:
-        """What a file is, and where to download it."""
+        """Return the record of a file: its type, its size, its hash, and the URL for a download."""
         answer = await self._caller.call("GET", media_id, query=_owner(phone_number_id))
         return MediaRecord(
             text_of(answer, "id") or media_id,
@@ -82,7 +84,7 @@ class Media:
     async def download(self, media_id: str, target: Path, phone_number_id: str | None = None) -> MediaRecord:
         """Write a file to `target`, which appears complete or not at all. It replaces an existing file.
 
-        ServiceError if the content does not match the hash that the service names.
+        Raises ServiceError if the content does not match the hash that the service names.
         """
         record = await self.get(media_id, phone_number_id)
         if not record.url:
@@ -120,7 +122,7 @@ def _owner(phone_number_id: str | None) -> Mapping[str, str]:
 
 
 def _require_hash(record: MediaRecord, digest: bytes) -> None:
-    """Services of this family write the hash in hex or in base64."""
+    """Compare the hash with the service's. Services of this family write it in hex or in base64."""
     spellings = (digest.hex(), base64.b64encode(digest).decode())
     if record.sha256 and record.sha256 not in spellings and record.sha256.lower() != spellings[0]:
         raise ServiceError(
@@ -138,7 +140,7 @@ def _opened(file: Path) -> Any:
 
 
 def _created(file: Path) -> Any:
-    """A new file that only its owner can read: people sent it. No link that others put there is followed."""
+    """Create a file that only its owner can read, as people sent its content. Follows no link there."""
     try:
         return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
     except OSError as error:

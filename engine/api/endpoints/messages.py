@@ -1,4 +1,4 @@
-"""Sends one message, and marks incoming ones as read."""
+"""The row of the interface that sends one message, or marks an incoming one as read."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from drumbeat.engine.core.message_types import Message, read_request, send_reque
 class SentMessage:
     """An accepted message: its wamid, and the recipient as the network spells them.
 
-    `held`: the service holds it for a quality check.
+    `held` says that the service holds the message for a quality check.
     """
 
     wamid: str
@@ -21,7 +21,7 @@ class SentMessage:
 
 
 class Messages:
-    """`POST /{phone number ID}/messages`. It keeps no record and no pace: campaigns do."""
+    """The row `POST /{phone number ID}/messages`. It keeps no record and no pace: campaigns do."""
 
     def __init__(self, caller: Caller, product: str) -> None:
         self._caller = caller
@@ -36,10 +36,11 @@ class Messages:
         reply_to: str | None = None,
         tag: str | None = None,
     ) -> SentMessage:
-        """Send a message of any type, once. `to`: digits with the country code. `reply_to`: what it answers.
+        """Send a message of any type, once.
 
-        UsageError if the message breaks a rule of the interface; nothing is sent then. After Unreachable the
-        message may have been accepted.
+        `to` is the recipient: digits with the country code. `reply_to` is the wamid of the message that this
+        one answers. Raises UsageError if the message breaks a rule of the interface; nothing is sent then.
+        After Unreachable the message may have been accepted.
         """
         body = send_request(self._product, to, message, reply_to=reply_to, tag=tag)
         path = f"{phone_number_id}/messages"

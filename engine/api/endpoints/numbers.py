@@ -1,4 +1,4 @@
-"""Lists, reads and registers phone numbers, and reads and updates their business profiles."""
+"""The phone numbers of an account, read and registered, and their business profiles, read and updated."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict, dataclass
@@ -31,7 +31,9 @@ class NumberRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What recipients see of the business. None: the service does not say, or, in an update, it stays."""
+    """The profile of the business that recipients see. A member is None if the service sends none. In an
+    update, None leaves the member as it is.
+    """
 
     about: str | None = None
     address: str | None = None
@@ -43,24 +45,24 @@ class Profile:
 
 
 class Numbers:
-    """`/{account}/phone_numbers`, `/{phone number ID}` and `/{phone number ID}/register`."""
+    """The rows `/{account}/phone_numbers`, `/{phone number ID}` and `/{phone number ID}/register`."""
 
     def __init__(self, caller: Caller, product: str) -> None:
         self._caller = caller
         self._product = product
 
     async def list(self, waba_id: str) -> AsyncIterator[NumberRecord]:
-        """The numbers of an account."""
+        """Yield the numbers of an account."""
         async for entry in entries(self._caller, f"{waba_id}/phone_numbers", {"fields": _FIELDS}):
             if entry.get("id"):
                 yield number_record(entry)
 
     async def get(self, phone_number_id: str) -> NumberRecord:
-        """One number."""
+        """Return one number."""
         return number_record(await self._caller.manage("GET", phone_number_id, query={"fields": _FIELDS}))
 
     async def register(self, phone_number_id: str, pin: str) -> None:
-        """Register a number. The first PIN of six digits becomes its own; later ones must equal it."""
+        """Register a number. The first PIN of six digits becomes its own; later calls must repeat it."""
         if not (pin.isascii() and pin.isdecimal() and len(pin) == PIN_DIGITS):
             raise UsageError(f"a PIN has {PIN_DIGITS} digits")
         content = {"messaging_product": self._product, "pin": pin}
@@ -68,14 +70,14 @@ class Numbers:
 
 
 class Profiles:
-    """`/{phone number ID}/{product}_business_profile`."""
+    """The row `/{phone number ID}/{product}_business_profile`."""
 
     def __init__(self, caller: Caller, product: str) -> None:
         self._caller = caller
         self._product = product
 
     async def get(self, phone_number_id: str) -> Profile:
-        """The profile of a number."""
+        """Return the profile of a number."""
         path = self._path(phone_number_id)
         answer = await self._caller.manage("GET", path, query={"fields": _PROFILE_FIELDS})
         return _profile(next(iter(page_entries(answer, path)), {}))

@@ -1,4 +1,4 @@
-"""Which events the service posts, and where: the subscription of an app, and the apps of an account."""
+"""The subscriptions to events: the callback of an app, and the apps that get the events of an account."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from drumbeat.engine.api.paging import page_entries
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """Where the events of these fields go."""
+    """A subscription: the callback to which the events of these fields are posted."""
 
     callback_url: str
     fields: tuple[str, ...]
@@ -27,7 +27,7 @@ class SubscribedApp:
 
 
 class Subscriptions:
-    """`/{app}/subscriptions` and `/{account}/subscribed_apps`. The service verifies a callback at once."""
+    """The rows `/{app}/subscriptions` and `/{account}/subscribed_apps`. A callback is verified at once."""
 
     def __init__(self, caller: Caller, product: str) -> None:
         self._caller = caller
@@ -36,7 +36,7 @@ class Subscriptions:
     async def subscribe(
         self, app_id: str, callback_url: str, verify_token: str, fields: Sequence[str]
     ) -> None:
-        """Have events of these fields posted to the callback."""
+        """Subscribe the app: the service posts the events of these fields to the callback."""
         content = {
             "object": f"{self._product}_business_account",
             "callback_url": callback_url,
@@ -46,7 +46,7 @@ class Subscriptions:
         await self._caller.manage("POST", f"{app_id}/subscriptions", content=content)
 
     async def get(self, app_id: str) -> list[Subscription]:
-        """What an app is subscribed to."""
+        """Return the subscriptions of an app."""
         path = f"{app_id}/subscriptions"
         listed = page_entries(await self._caller.manage("GET", path), path)
         return [_subscription(entry) for entry in listed]
@@ -58,19 +58,19 @@ class Subscriptions:
     async def add_app(
         self, waba_id: str, *, override_callback_uri: str | None = None, verify_token: str | None = None
     ) -> None:
-        """Give the token's app the events of the account, if named at a callback for this account alone."""
+        """Give the token's app the events of the account. A callback named here is for this account alone."""
         override = {"override_callback_uri": override_callback_uri, "verify_token": verify_token}
         content = None if override_callback_uri is None else override
         await self._caller.manage("POST", f"{waba_id}/subscribed_apps", content=content)
 
     async def apps(self, waba_id: str) -> list[SubscribedApp]:
-        """The apps that get the events of the account."""
+        """Return the apps that get the events of the account."""
         path = f"{waba_id}/subscribed_apps"
         listed = page_entries(await self._caller.manage("GET", path), path)
         return [self._app(entry) for entry in listed]
 
     async def remove_app(self, waba_id: str) -> None:
-        """Take the events of the account from the token's app."""
+        """Stop giving the token's app the events of the account."""
         await self._caller.manage("DELETE", f"{waba_id}/subscribed_apps")
 
     def _app(self, entry: Mapping[str, Any]) -> SubscribedApp:

@@ -1,4 +1,4 @@
-"""Creates, lists, reads and deletes message templates."""
+"""The message templates of an account: created, listed, read and deleted."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class TemplateRecord:
     template_id: str
 
     def definition(self) -> dict[str, Any]:
-        """The argument for `engine.core.message.compile_template`."""
+        """Return the argument for `engine.core.message.compile_template`."""
         return {
             "name": self.name,
             "language": self.language,
@@ -47,7 +47,7 @@ class NewTemplate:
 
 @dataclass(frozen=True, slots=True)
 class CreatedTemplate:
-    """The answer to a new template: it waits for its review. The service may have changed the category."""
+    """The answer to a new template, which waits for its review. The service may have changed the category."""
 
     template_id: str
     status: str
@@ -55,7 +55,7 @@ class CreatedTemplate:
 
 
 class Templates:
-    """`/{account}/message_templates` and `/{template ID}`."""
+    """The rows `/{account}/message_templates` and `/{template ID}`."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -69,7 +69,7 @@ class Templates:
         status: str | None = None,
         category: str | None = None,
     ) -> AsyncIterator[TemplateRecord]:
-        """The templates of an account that have these properties."""
+        """Yield the templates of an account that have these properties."""
         wanted = {"name": name, "language": language, "status": status, "category": category}
         query = {"fields": _FIELDS, **{key: value for key, value in wanted.items() if value is not None}}
         async for entry in entries(self._caller, f"{waba_id}/message_templates", query):
@@ -77,7 +77,7 @@ class Templates:
                 yield template_record(entry)
 
     async def get(self, template_id: str) -> TemplateRecord:
-        """One template."""
+        """Return one template."""
         return template_record(await self._caller.manage("GET", template_id, query={"fields": _FIELDS}))
 
     async def create(self, waba_id: str, template: NewTemplate) -> CreatedTemplate:

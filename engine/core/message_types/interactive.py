@@ -1,4 +1,4 @@
-"""Interactive messages: reply buttons, a list menu, a button that opens a URL, a form (flow)."""
+"""The interactive messages: reply buttons, a list menu, a button that opens a URL, a form (flow)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from drumbeat.engine.core.message_types.rules import given, require_count, requi
 from drumbeat.engine.errors import UsageError
 
 BUTTONS_MAX, ROWS_MAX = 3, 10  # the interface, "Limits"
-TITLE_CHARACTERS_MAX, ROW_TITLE_CHARACTERS_MAX = 20, 24  # of services of this family
+TITLE_CHARACTERS_MAX, ROW_TITLE_CHARACTERS_MAX = 20, 24  # limits of services of this family
 BODY_CHARACTERS_MAX = 1024
 SMALL_CHARACTERS_MAX = 60  # a header in text, or a footer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Interactive:
-    """What every interactive message has. `header`: a text, or a picture, video or document."""
+    """The parts that every interactive message has. `header` is a text, or a picture, video or document."""
 
     body: str
     header: str | MediaFile | None = None
@@ -47,7 +47,7 @@ def _header(header: str | MediaFile) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ReplyButton:
-    """`button_id` comes back when the recipient presses it."""
+    """A reply button. Its `button_id` comes back when the recipient presses it."""
 
     button_id: str
     title: str
@@ -55,7 +55,7 @@ class ReplyButton:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyButtons(_Interactive):
-    """Up to three buttons."""
+    """A message with up to three reply buttons."""
 
     buttons: Sequence[ReplyButton]
     interactive_type: ClassVar[str] = "button"
@@ -73,7 +73,7 @@ def _reply(button: ReplyButton) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ListRow:
-    """`row_id` comes back when the recipient chooses it."""
+    """A row of a list menu. Its `row_id` comes back when the recipient chooses it."""
 
     row_id: str
     title: str
@@ -82,7 +82,7 @@ class ListRow:
 
 @dataclass(frozen=True, slots=True)
 class ListSection:
-    """Rows under a title; the only section of a list needs none."""
+    """A section of rows under a title. If a list has only one section, the section needs no title."""
 
     rows: Sequence[ListRow]
     title: str | None = None
@@ -90,7 +90,7 @@ class ListSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListMenu(_Interactive):
-    """A menu that opens with `button`; up to ten rows in all its sections."""
+    """A menu that opens with `button`. It has up to ten rows in all its sections."""
 
     button: str
     sections: Sequence[ListSection]
@@ -117,7 +117,7 @@ def _row(row: ListRow) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlButton(_Interactive):
-    """One button that opens a web page."""
+    """A message with one button that opens a web page."""
 
     display_text: str
     url: str
@@ -132,9 +132,9 @@ class UrlButton(_Interactive):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowForm(_Interactive):
-    """A form. Exactly one of `flow_id` and `flow_name`; `token` comes back with the answers.
+    """A form. It needs exactly one of `flow_id` and `flow_name`. `token` comes back with the answers.
 
-    `more`: further parameters, such as `flow_action` and `mode`.
+    `more` holds further parameters, such as `flow_action` and `mode`.
     """
 
     button: str

@@ -1,4 +1,4 @@
-"""Messages that are a file: by the id of an upload, or by a public HTTPS link."""
+"""The messages that are a file: by the id of an upload, or by a public HTTPS link."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,7 +9,9 @@ from drumbeat.engine.errors import UsageError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MediaFile:
-    """Exactly one of `media_id` and `link`. The service fetches a link itself; an upload is more reliable."""
+    """A file, given by exactly one of `media_id` and `link`. The service fetches a link itself; an upload is
+    more reliable.
+    """
 
     media_id: str | None = None
     link: str | None = None
@@ -43,7 +45,7 @@ class Video(_Captioned):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document(_Captioned):
-    """`filename`: what the recipient sees."""
+    """A document. `filename` is the name that the recipient sees."""
 
     filename: str | None = None
     kind: ClassVar[str] = "document"

@@ -1,4 +1,4 @@
-"""Text, reaction, location and contacts."""
+"""The plain messages: text, reaction, location and contacts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 from drumbeat.engine.core.message_types.rules import given, require_count, require_text
 from drumbeat.engine.errors import UsageError
 
-TEXT_CHARACTERS_MAX = 4096  # of services of this family
+TEXT_CHARACTERS_MAX = 4096  # limit of services of this family
 CONTACTS_MAX = 257
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Plain text. `preview_url`: show a preview of the first link in it."""
+    """A plain text. `preview_url`: show a preview of the first link in it."""
 
     body: str
     preview_url: bool = False
@@ -40,7 +40,7 @@ class Reaction:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A pin; degrees."""
+    """A pin on a map. Latitude and longitude are in degrees."""
 
     latitude: float
     longitude: float
@@ -60,7 +60,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """A card. `more`: members that services of this family know besides, such as `emails` and `org`."""
+    """A contact card. `more`: members that services of this family also know, such as `emails`, `org`."""
 
     formatted_name: str
     phones: Sequence[str] = ()
@@ -74,7 +74,7 @@ class Contact:
 
 @dataclass(frozen=True, slots=True)
 class Contacts:
-    """One or more cards."""
+    """A message of one or more contact cards."""
 
     cards: Sequence[Contact]
     kind: ClassVar[str] = "contacts"

@@ -23,9 +23,9 @@ class Message(Protocol):
 def send_request(
     product: str, to: str, message: Message, *, reply_to: str | None = None, tag: str | None = None
 ) -> dict[str, Any]:
-    """The body that sends `message`. `to`: digits with the country code. `reply_to`: the wamid it answers.
+    """Return the body that sends `message`. `to` is digits with the country code.
 
-    `tag`: comes back in each status of the message.
+    `reply_to` is the wamid of the message that it answers. `tag` comes back in each status of the message.
     """
     if not _RECIPIENT.fullmatch(to):
         raise UsageError("a recipient is digits with the country code, without a plus sign")
@@ -46,5 +46,5 @@ def send_request(
 
 
 def read_request(product: str, wamid: str) -> dict[str, Any]:
-    """The body that marks an incoming message as read."""
+    """Return the body that marks an incoming message as read."""
     return {"messaging_product": product, "status": "read", "message_id": wamid}

@@ -1,4 +1,4 @@
-"""Checks that several message types share."""
+"""The checks that several message types share."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from drumbeat.engine.errors import UsageError
 
 
 def require_text(what: str, text: str, characters_max: int, *, characters_min: int = 1) -> str:
-    """The text, if its length is allowed."""
+    """Return the text if its length is allowed. Raises UsageError otherwise."""
     if not characters_min <= len(text) <= characters_max:
         raise UsageError(f"{what} must have {characters_min} to {characters_max} characters, not {len(text)}")
     return text
@@ -23,5 +23,5 @@ def require_unique(what: str, ids: Sequence[str]) -> None:
 
 
 def given(**members: object) -> dict[str, object]:
-    """The members that are not None."""
+    """Return the members that are not None."""
     return {name: value for name, value in members.items() if value is not None}

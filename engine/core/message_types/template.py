@@ -11,7 +11,7 @@ from drumbeat.engine.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class UrlSuffix:
-    """Fills the variable of a URL button."""
+    """A text that fills the variable of a URL button."""
 
     text: str
     sub_type: ClassVar[str] = "url"
@@ -22,7 +22,7 @@ class UrlSuffix:
 
 @dataclass(frozen=True, slots=True)
 class QuickReply:
-    """Comes back when the recipient presses a quick-reply button."""
+    """A payload that comes back when the recipient presses a quick-reply button."""
 
     payload: str
     sub_type: ClassVar[str] = "quick_reply"
@@ -33,7 +33,7 @@ class QuickReply:
 
 @dataclass(frozen=True, slots=True)
 class CouponCode:
-    """Fills a copy-code button."""
+    """A code that fills a copy-code button."""
 
     code: str
     sub_type: ClassVar[str] = "copy_code"
@@ -44,7 +44,7 @@ class CouponCode:
 
 @dataclass(frozen=True, slots=True)
 class FlowToken:
-    """Comes back with the answers of a flow button's form."""
+    """A token that comes back with the answers of a flow button's form."""
 
     token: str
     sub_type: ClassVar[str] = "flow"
@@ -66,14 +66,14 @@ class CatalogItem:
 
 ButtonValue = UrlSuffix | QuickReply | CouponCode | FlowToken | CatalogItem
 TextValues = Sequence[str] | Mapping[str, str]
-"""Values by position, or by the names of the placeholders."""
+"""The values of a text, by position, or by the names of the placeholders."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateMessage:
-    """An approved template, filled. `header`: texts, or the file or place of the header.
+    """An approved template, filled. `header` is its texts, or the file or place that it shows.
 
-    `buttons`: the position of a button, from 0 → what fills it.
+    `buttons` maps the position of a button, counted from 0, to what fills it.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""How fast one number sends, how much of it is in flight, and how much is claimed ahead.
+"""The pace of one number: its rate, its requests in flight, and its claims ahead.
 
 Decisions only: clock, CPU time and replies are arguments. Each line names an input, what it moves, and why.
 The line below it names the test (in `tests/core/pace`) or benchmark that fails or gets worse without it.

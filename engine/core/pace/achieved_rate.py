@@ -1,16 +1,16 @@
-"""How fast one number sends, measured by its writes of the last seconds. Times are integers, nanoseconds."""
+"""The rate at which one number sends, measured by its writes of the last seconds. Times are nanoseconds."""
 
 from collections import deque
 
 from drumbeat.engine.core.units import SECOND_NS
 
-# Long enough for a number of one message a second, short enough to show a stop soon.
+# Long enough for a number of one message a second, short enough to show soon that writes stopped.
 WINDOW_NS = 5 * SECOND_NS
 SAMPLE_NS = SECOND_NS // 2
 
 
 class AchievedRate:
-    """Of one number. It shows 0 once nothing was written for WINDOW_NS."""
+    """The measured rate of one number. It shows 0 once nothing was written for WINDOW_NS."""
 
     __slots__ = ("_samples",)
 
@@ -18,7 +18,7 @@ class AchievedRate:
         self._samples = deque([(now_ns, 0)])  # the time, and how many messages were written by then
 
     def measure(self, writes: int, now_ns: int) -> None:
-        """`writes`: the messages written so far. Call it a few times a second."""
+        """Note the messages written so far. Call it a few times a second."""
         samples = self._samples
         if now_ns - samples[-1][0] < SAMPLE_NS:
             return
@@ -27,6 +27,6 @@ class AchievedRate:
             samples.popleft()
 
     def per_s(self, writes: int, now_ns: int) -> float:
-        """Messages per second of the window; in its first second, as if a second had passed."""
+        """Return messages per second of the window; in its first second, as if a second had passed."""
         began_ns, before = self._samples[0]
         return (writes - before) * SECOND_NS / max(now_ns - began_ns, SECOND_NS)

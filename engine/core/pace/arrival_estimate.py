@@ -1,4 +1,4 @@
-"""When a request reached the service, as far as its reply shows.
+"""The estimate of when a request reached the service, as far as its reply shows.
 
 The service counts arrivals, not writes. A request that was held up on its way arrives in a later second than
 the one in which it was written. Its reply is then unusually late, and it comes before that request's place in
@@ -25,7 +25,7 @@ UNKNOWN_NS = 2**62
 
 
 class ArrivalEstimate:
-    """Of one number. Call `learn` some times a second and `counted_ns` for each reply."""
+    """The estimate of one number. Call `learn` some times a second and `counted_ns` for each reply."""
 
     __slots__ = ("_budget_ns", "_latency_ns", "_replies", "_rises", "usual_ns")
 
@@ -35,7 +35,7 @@ class ArrivalEstimate:
         self._budget_ns = UNKNOWN_NS
 
     def counted_ns(self, written_ns: int, replied_ns: int) -> int | None:
-        """From when the request counts: its reply less the usual latency. None: from its write."""
+        """Return from when the request counts: its reply less the usual latency. None: from its write."""
         delay_ns = replied_ns - written_ns - self.usual_ns
         if not 0 < delay_ns <= DELAY_NS_MAX or self._budget_ns <= 0:
             return None
@@ -43,7 +43,7 @@ class ArrivalEstimate:
         return written_ns + delay_ns
 
     def learn(self, replies: int, latency_ns: int, limit_per_s: float) -> None:
-        """`replies`: how many came so far. `latency_ns`: their median, 0 while unknown."""
+        """Note the replies so far. `latency_ns` is their median; 0 while it is unknown."""
         kept_ns = int(limit_per_s * BUDGET_KEPT_S * BUDGET_NS_PER_REPLY)
         self._budget_ns = min(kept_ns, self._budget_ns + (replies - self._replies) * BUDGET_NS_PER_REPLY)
         self._replies = replies

@@ -1,4 +1,5 @@
-"""Stops claims while the service is away or down, so that few recipients retry or are in doubt.
+"""The circuit breaker: it stops claims while the service is away, so that few recipients retry or are in
+doubt.
 
 Times are integers, nanoseconds of one monotonic clock. The length of a wait is an argument of the
 constructor.
@@ -11,8 +12,8 @@ from drumbeat.engine.core.units import SECOND_NS
 
 # One broken connection is an accident; this many in a row are an outage.
 BREAKS_IN_A_ROW = 5
-# A service that is down may still answer. One recipient causes at most five failures, so fewer than these may
-# come from one or two recipients.
+# A service that is down may still answer. One recipient causes at most five failures, so at least this many
+# cannot come from one or two recipients.
 FAILURES_IN_A_ROW = 20
 OPEN_S_MIN = 0.2
 # Longer than nearly every downtime. After it, failures count against their recipients again: otherwise a few
@@ -21,10 +22,10 @@ DOWNTIME_S_MAX = 3600.0
 
 
 class CircuitBreaker:
-    """One for a process. It is open while the service is away. After each wait, one message probes the
+    """The breaker of a process. It is open while the service is away. After each wait, one message probes the
     service.
 
-    `open_wait_s(n)`: how many seconds to wait after the n-th opening in a row, from 1.
+    `open_wait_s(n)` is how many seconds to wait after the n-th opening in a row, from 1.
     """
 
     def __init__(self, open_wait_s: Callable[[int], float]) -> None:
@@ -39,18 +40,18 @@ class CircuitBreaker:
 
     @property
     def tripped(self) -> bool:
-        """Whether the last attempts failed: claim one message at a time until one succeeds."""
+        """Return whether the last attempts failed. Then claim one message at a time until one succeeds."""
         return self._breaks >= BREAKS_IN_A_ROW or self.failures >= FAILURES_IN_A_ROW
 
     def is_open(self, now_ns: int) -> bool:
         return now_ns < self._open_until_ns or (self.tripped and now_ns < self._retry_after_ns)
 
     def is_downtime(self, now_ns: int) -> bool:
-        """Whether a failure that the service reports is its own, and not the recipient's."""
+        """Return whether a failure that the service reports is its own, and not the recipient's."""
         return self.tripped and now_ns - self._reported_ns < DOWNTIME_S_MAX * SECOND_NS
 
     def record(self, outcome: Outcome, now_ns: int) -> bool:
-        """Count an outcome; True if it opens the breaker."""
+        """Count an outcome. True if it opens the breaker."""
         was_open = self.is_open(now_ns)
         match outcome:
             case Accepted() | Rejected():

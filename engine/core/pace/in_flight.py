@@ -1,9 +1,9 @@
-"""How many requests of one number may be in flight, and how many connections may be opened for them.
+"""The limits of one number's requests in flight, and of the connections that may be opened for them.
 
 By Little's law a service needs rate × latency requests in flight, so a slow service needs no setting. Two
-bounds hold beside it. A service that queues what it cannot answer would ask for ever more in-flight requests,
-until all of them time out together; so no more are in flight than it answers in CAP_S. A full core delays
-replies itself; so it opens only a few connections. Times are integers, nanoseconds.
+more bounds hold. A service that queues what it cannot answer would need ever more in-flight requests, until
+all of them time out together. So no more are in flight than it answers in CAP_S. A full core delays replies
+itself. So it opens only a few connections. Times are integers, nanoseconds.
 """
 
 from collections import deque
@@ -18,13 +18,14 @@ IN_FLIGHT_MAX = 4_000
 IN_FLIGHT_MIN = 8  # always allowed
 # Factor on the median latency: the mean lies above it, by half where latencies are as uneven as usual.
 SPARE = 2.0
-# Where that is too little, because few slow replies hold most connections, one more connection is opened so
-# often.
+# If few slow replies hold most connections, that is too little. Then one more connection is opened in each
+# such period.
 EXTRA_PERIOD_NS = 50_000_000
 # Twice LATENCY_S_MAX, so that a service as slow as that can still grow; far below the 30 s after which a
 # reply is given up.
 CAP_S = 8.0
-# Replies are counted over two seconds: a stall of some tenths changes little, and a slump shows soon.
+# Replies are counted over two seconds: a stall of some tenths changes little, and a fall of the rate shows
+# soon.
 SLOT_NS = SECOND_NS // 4
 SLOTS = 8
 UNBOUNDED = 2**31
@@ -38,11 +39,11 @@ _RUN = 8
 
 @dataclass(frozen=True, slots=True)
 class SendState:
-    """What `connections_allowed` decides by.
+    """The state of a number by which `connections_allowed` decides.
 
-    `in_flight`: written, no reply yet. `connecting`: messages that wait for a connection of their own.
-    `loop`: see `LoopLoad`. `connections_reused`: a connection carries further messages; otherwise every
-    message opens one.
+    `in_flight` counts requests that are written and have no reply yet. `connecting` counts messages that wait
+    for a connection of their own. `loop` is described at `LoopLoad`. `connections_reused`: a connection
+    carries further messages; otherwise every message opens one.
     """
 
     now_ns: int
@@ -55,8 +56,8 @@ class SendState:
 
 
 class InFlightLimit:
-    """Of one number. It learns from `replied` and `observe_latency`. `latency_ns`: the median; 0 while
-    unknown.
+    """The limits of one number. They learn from `replied` and `observe_latency`. `latency_ns` is the median;
+    0 while unknown.
     """
 
     __slots__ = ("_extra_ns", "_replies", "_run", "_since_ns", "_slot_ns", "latency_ns")
@@ -70,11 +71,11 @@ class InFlightLimit:
         self._extra_ns = 0  # when the last extra connection was allowed
 
     def writes_allowed(self, now_ns: int, in_flight: int) -> int:
-        """How many more requests may be written."""
+        """Return how many more requests may be written."""
         return max(0, max(IN_FLIGHT_MIN, self._cap(now_ns)) - in_flight)
 
     def connections_allowed(self, state: SendState) -> int:
-        """How many more connections may be opened: as many again as requests wait for a reply, up to the
+        """Return how many more connections may be opened: as many as requests wait for a reply, up to the
         need.
 
         So a slow service gets what it needs in a few round trips, and a fast one does not get many just
@@ -90,7 +91,7 @@ class InFlightLimit:
         return 1
 
     def observe_latency(self, latency_ns: int) -> None:
-        """A reply came `latency_ns` after its request was written, while the loop was not busy."""
+        """Note that a reply came `latency_ns` after its request was written, while the loop was not busy."""
         known_ns = self.latency_ns or latency_ns
         slower = latency_ns > known_ns
         self._run = max(1, self._run + 1) if slower else min(-1, self._run - 1)
@@ -101,7 +102,7 @@ class InFlightLimit:
             self.latency_ns = max(latency_ns, known_ns - step_ns, 1)
 
     def replied(self, now_ns: int, replies: int) -> None:
-        """So many replies came since the last call."""
+        """Note that so many replies came since the last call."""
         if self._since_ns is None:
             self._since_ns = self._slot_ns = now_ns
             self._replies.clear()
@@ -110,11 +111,11 @@ class InFlightLimit:
         self._replies[-1] += replies
 
     def went_idle(self) -> None:
-        """Nothing is in flight: a new request may meet another service."""
+        """Note that nothing is in flight: a new request may meet another service."""
         self._since_ns = None
 
     def _needed(self, state: SendState) -> int:
-        """How many requests may be in flight or about to be."""
+        """Return how many requests may be in flight or about to be."""
         bound = state.limit_per_s * LATENCY_S_MAX
         if state.connections_reused and state.loop is Busyness.FULL:
             bound = IN_FLIGHT_MIN
@@ -125,7 +126,9 @@ class InFlightLimit:
         return int(min(IN_FLIGHT_MAX, max(IN_FLIGHT_MIN, bound)))
 
     def _cap(self, now_ns: int) -> int:
-        """What the service answers in CAP_S. Unbounded until it has replied for the length of a slot."""
+        """Return how many requests the service answers in CAP_S. No bound until it has replied for the length
+        of a slot.
+        """
         if self._since_ns is None or now_ns - self._since_ns < SLOT_NS:
             return UNBOUNDED
         self._advance(now_ns)

@@ -1,4 +1,4 @@
-"""Whether this process has more to do than its core carries, as its ticker sees it.
+"""The load of this process: whether it has more to do than its core carries, as its ticker sees it.
 
 In a busy loop, replies wait for this process. Then latency says nothing about the service, and more in-flight
 requests would only wait longer. Times are integers, nanoseconds.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-# A tick this late met a loop that is behind. On a shared core that is the only sign.
+# A tick this late shows that the loop is behind. On a shared core that is the only sign.
 LATE_NS = 4_000_000
 # Shorter spans of CPU time show single bursts; longer ones open connections that nobody needs.
 SPAN_NS = 50_000_000
@@ -18,7 +18,7 @@ FULL_SHARE = 0.9
 
 
 class Busyness(IntEnum):
-    """What the loop has to do, against what its core carries. Only CALM is false."""
+    """The busyness of the loop: its work, compared with what its core carries. Only CALM is false."""
 
     CALM = 0
     LATE = 1  # a tick was late; another process may use the core at the moment
@@ -26,7 +26,7 @@ class Busyness(IntEnum):
 
 
 class LoopLoad:
-    """One for a process. Call `observe` at every tick."""
+    """The load of one process. Call `observe` at every tick."""
 
     __slots__ = ("_cpu_ns", "_full", "_since_ns")
 
@@ -35,9 +35,9 @@ class LoopLoad:
         self._full = False
 
     def observe(self, now_ns: int, cpu_ns: int, late_ns: int) -> Busyness:
-        """How busy the loop is: by this tick, late by `late_ns`, and by the CPU time of the last whole span.
+        """Return how busy the loop is, by this tick and by the CPU time of the last whole span.
 
-        `cpu_ns`: CPU time of the loop's thread so far.
+        The tick is late by `late_ns`. `cpu_ns` is the CPU time of the loop's thread so far.
         """
         if (span_ns := now_ns - self._since_ns) >= SPAN_NS:
             self._full = cpu_ns - self._cpu_ns >= FULL_SHARE * span_ns

@@ -1,11 +1,11 @@
-"""Raises and lowers the rate of one number between a floor and its limit, by the throttled replies (as AIMD
+"""The rate of one number, raised and lowered between a floor and its limit by the throttled replies (as AIMD
 does).
 
-Law: one decision a second, not one a reply. A few throttles after a long calm come from a stall and cost no
-rate. If they continue, or are many, the service takes less than the limit says, and the rate falls to what it
-took. It rises again on a cubic: fast while far below the last rate that failed, slowly near it, then faster.
-Five minutes of throttles at the floor are a quota, not a pace. Times are integers, nanoseconds of one
-monotonic clock.
+Law: there is one decision a second, not one a reply. A few throttles after a long calm come from a stall and
+cost no rate. If they continue, or are many, the service takes less than the limit says, and the rate falls to
+what it took. It rises again on a cubic: fast while far below the last rate that failed, slowly near it, then
+faster. Five minutes of throttles at the floor mean a quota, not a pace. Times are integers, nanoseconds of
+one monotonic clock.
 """
 
 from dataclasses import dataclass
@@ -43,8 +43,9 @@ HOLD_S_MAX = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Suspension:
-    """The number stops until `until_ns`: the service asked for it, or throttled it at the floor for five
-    minutes (`for_quota`).
+    """A suspension: the number stops until `until_ns`, because the service asked for it, or for a quota.
+
+    `for_quota`: the service throttled the number at the floor for five minutes.
     """
 
     until_ns: int
@@ -53,7 +54,7 @@ class Suspension:
 
 
 class RateGovernor:
-    """Of one number. Call `throttled` for each throttled reply and `decide` a few times a second."""
+    """The governor of one number. Call `throttled` for each throttled reply, `decide` some times a second."""
 
     def __init__(self, limit_per_s: float, now_ns: int) -> None:
         self.hold_until_ns = now_ns
@@ -62,35 +63,35 @@ class RateGovernor:
         self._changed_ns = now_ns
         self._window_ns: int | None = None
         self._window_throttles = 0
-        self._window_ended_ns: int | None = None  # the last one with throttles
+        self._window_ended_ns: int | None = None  # when the last window with throttles ended
         self._at_floor_ns: int | None = None  # since when it is throttled there
-        self._suspended_until_ns: int | None = None  # as the service asked, and as last reported
+        self._suspended_until_ns: int | None = None  # the end that the service asked for, as last reported
 
     @property
     def floor_per_s(self) -> float:
         return min(self._full_per_s, max(self._full_per_s * FLOOR_SHARE, FLOOR_PER_S))
 
     def rate_per_s(self, now_ns: int) -> float:
-        """The rate at this moment, between the floor and the limit's headroom."""
+        """Return the rate at this moment, between the floor and the limit's headroom."""
         return max(self.floor_per_s, self._full_per_s * self._share(now_ns))
 
     def is_slowed(self, now_ns: int) -> bool:
-        """Whether throttles keep the rate below the full one."""
+        """Return whether throttles keep the rate below the full one."""
         return self._share(now_ns) < 1.0
 
     def set_limit(self, limit_per_s: float, now_ns: int) -> None:
-        """A new limit. What was learnt under the old one is forgotten."""
+        """Set a new limit. What was learnt under the old one is forgotten."""
         self._limit_per_s = limit_per_s
         self._restart(1.0, now_ns)
 
     def resume(self, now_ns: int) -> None:
-        """After a suspension: start at the floor; if the service named its end, continue as before."""
+        """Start at the floor after a suspension. If the service named its end, continue as before."""
         if self._suspended_until_ns is None:
             self._restart(self.floor_per_s / self._full_per_s, now_ns)
         self._suspended_until_ns = None
 
     def throttled(self, now_ns: int, written_ns: int, wait_s: float | None = None) -> None:
-        """A throttled reply to a request written at `written_ns`; `wait_s` is the service's hint.
+        """Count a throttled reply to a request written at `written_ns`. `wait_s` is the service's hint.
 
         A request written before the last cut, or within SETTLE_NS after it, says nothing about the new rate.
         """
@@ -105,7 +106,7 @@ class RateGovernor:
         self._window_throttles += 1
 
     def decide(self, now_ns: int) -> Suspension | None:
-        """Close the window if it is over, and cut the rate by its throttles."""
+        """Close the window if it is over, and cut the rate by its throttles. Return a due suspension."""
         if self.hold_until_ns - max(now_ns, self._suspended_until_ns or now_ns) > HOLD_S_MAX * SECOND_NS:
             self._suspended_until_ns = self.hold_until_ns
             wait_s = (self.hold_until_ns - now_ns) / SECOND_NS
@@ -126,7 +127,8 @@ class RateGovernor:
         return self._limit_per_s * HEADROOM
 
     def _share(self, now_ns: int) -> float:
-        """The cubic since the last cut: from `_base`, flat at `_ceiling`, then beyond it, at most 1.
+        """Return the share on the cubic since the last cut: from `_base`, flat at `_ceiling`, then beyond it,
+        at most 1.
 
         While a window counts throttles, the rate does not rise.
         """
@@ -160,7 +162,7 @@ class RateGovernor:
             self._at_floor_ns = now_ns
 
     def _calm(self, now_ns: int) -> bool:
-        """Whether the last window of throttles is long past."""
+        """Return whether the last window of throttles is long past."""
         calm_ns = max(CALM_NS, 2 * self._window_length_ns(now_ns))
         return self._window_ended_ns is None or now_ns - self._window_ended_ns > calm_ns
 

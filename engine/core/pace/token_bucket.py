@@ -28,14 +28,14 @@ SLACK_NS = 80_000_000
 # shared cores.
 BURST_NS = 10_000_000
 # The first second after a pause runs at this share of the pace, and the pause is not made up. Connections
-# open then, and requests written up to 50 ms apart arrive together. Costs 0.05 s each time.
+# open then, and requests written up to 50 ms apart arrive together. This costs 0.05 s each time.
 FIRST_SECOND = 0.95
 PAUSE_NS = SECOND_NS
-# The bounds of a limit, whoever sets it: a person, the service, a row. The table `numbers` has the same.
-LIMIT_PER_S_MIN = 0.01  # 36 messages an hour; whoever wants less pauses the campaign
+# The bounds of a limit, whether a person, the service or a row sets it. The table `numbers` has the same.
+LIMIT_PER_S_MIN = 0.01  # 36 messages an hour; to send fewer, pause the campaign
 # Bounds the ring, which holds one integer a write of a second. No service of this family comes near it.
 LIMIT_PER_S_MAX = 100_000.0
-# Entries beyond that before old ones are deleted, all at once.
+# Entries beyond the ring's need that are kept before old ones are deleted, all at once.
 RING_SPARE = 1_024
 LONG_AGO_NS = -(2**62)
 
@@ -48,11 +48,11 @@ def check_limit(limit_per_s: float) -> None:
 
 
 class TokenBucket:
-    """Permits of one number; a permit allows one write. It starts empty: the first permit is due one interval
-    after `now_ns`.
+    """The permits of one number; a permit allows one write. The bucket starts empty: the first permit is due
+    one interval after `now_ns`.
 
-    Read only: `limit_per_s`; `rate_per_s`, the present pace, at most HEADROOM of the limit; `writes`, how
-    many permits were taken; `last_ns`, when the last one was.
+    Read only: `limit_per_s`; `rate_per_s`, the present pace, at most HEADROOM of the limit; `writes`, the
+    count of permits taken; `last_ns`, the time of the last one.
     """
 
     __slots__ = (
@@ -88,17 +88,17 @@ class TokenBucket:
         self._begin_first_second()
 
     def wait_ns(self, now_ns: int) -> int:
-        """Nanoseconds until the next write is permitted; 0 means now."""
+        """Return the nanoseconds until the next write is permitted; 0 means now."""
         guarded_ns = self._ring[-self._guard_writes] + self._guard_ns - now_ns
         return max(0, guarded_ns, max(self._due_ns, self._held_ns, self._spaced_ns) - now_ns)
 
     def late_ns(self, now_ns: int) -> int:
-        """For how many nanoseconds the next write has been permitted; 0 if it is not."""
+        """Return for how many nanoseconds the next write has been permitted; 0 if it is not."""
         permitted_ns = max(self._due_ns, self._held_ns, self._spaced_ns)
         return max(0, now_ns - max(permitted_ns, self._ring[-self._guard_writes] + self._guard_ns))
 
     def available(self, now_ns: int) -> int:
-        """How many writes the schedule permits at this moment; the ring may still refuse some."""
+        """Return how many writes the schedule permits at this moment. The ring may still refuse some."""
         if self.wait_ns(now_ns):
             return 0
         interval_ns = self._interval_ns + (self._first_extra_ns if self._first_left else 0)
@@ -130,21 +130,20 @@ class TokenBucket:
         return True
 
     def set_limit(self, limit_per_s: float, now_ns: int) -> None:
-        """A new limit, at its full pace. A lower one holds at once: the writes of the last second count."""
+        """Set a new limit, at its full pace. A lower one holds at once: writes of the last second count."""
         self._set_guard(limit_per_s)
         self.set_rate(limit_per_s * HEADROOM, now_ns)
         if not self.writes:
             self._begin_first_second()
 
     def set_rate(self, rate_per_s: float, now_ns: int) -> None:
-        """A new pace under the same limit, cut to HEADROOM of it."""
+        """Set a new pace under the same limit, cut to HEADROOM of it."""
         self._set_pace(rate_per_s)
         self._due_ns = min(self._due_ns, now_ns + self._interval_ns)
         self._spaced_ns = min(self._spaced_ns, now_ns + (self._interval_ns >> 1))
 
     def count_from_arrival(self, written_ns: int, arrived_ns: int) -> None:
-        """The request written at `written_ns` reached the service at `arrived_ns`, later: it counts from
-        there.
+        """Count the request written at `written_ns` from `arrived_ns`, when it reached the service.
 
         No entry of the ring moves earlier. A write that the ring does not hold changes nothing.
         """
@@ -155,12 +154,13 @@ class TokenBucket:
             insort(ring, arrived_ns)
 
     def hold_until(self, until_ns: int) -> None:
-        """No permit before `until_ns`, whatever limits and rates are set meanwhile."""
+        """Give no permit before `until_ns`, whatever limits and rates are set meanwhile."""
         self._held_ns = max(self._held_ns, until_ns)
 
     def _due_from(self, now_ns: int) -> int:
-        """When the oldest permit that is still granted was due. Lateness beyond the slack, in a hold or in a
-        pause is lost.
+        """Return when the oldest permit that is still granted was due.
+
+        Lateness beyond the slack, in a hold or in a pause is lost.
         """
         if now_ns - self._due_ns > self._pause_ns:
             return now_ns

@@ -15,17 +15,16 @@ CREATE TEMP TABLE IF NOT EXISTS applying_before (range_id bigint NOT NULL, seq i
 ON COMMIT DELETE ROWS;
 
 -- name: begin
--- One process at a time: two would only wait for each other. Losing this lock loses nothing, because the deletion of an event
--- decides who applies it.
--- random_page_cost makes the planner look rows up by position or by key. A plan that was made while the tables were small, or
--- from statistics of that time, would read everything between the first and the last range.
+-- One process at a time works, because two would only wait for each other. Losing this lock loses nothing: the deletion of an
+-- event decides who applies it. random_page_cost makes the planner look rows up by position or by key. A plan that was made while
+-- the tables were small, or from statistics of that time, would read everything between the first and the last range.
 SELECT pg_try_advisory_xact_lock(hashtextextended('drumbeat.apply_statuses', 0)) AS alone,
        set_config('random_page_cost', '0.001', true),
        to_regclass('pg_temp.applying_before') IS NOT NULL AS has_workspace;
 
 -- name: due
--- The oldest groups of events: those with our tags, their ranges, and those without; whether events that wait by themselves
--- are due; and whether a message failed, or failures in a row are being counted.
+-- The oldest groups of events: those with our tags and their ranges, and those without. It also tells if events that wait by
+-- themselves are due, and if a message failed or failures in a row are being counted.
 WITH head AS MATERIALIZED (
     SELECT group_id, events, range_ids, 3 = ANY (statuses) AS has_failure, installation IS NOT DISTINCT FROM (SELECT installation FROM installation) AS ours
     FROM inbox_groups WHERE group_id = ANY ((SELECT oldest_groups($1))::bigint[]))
@@ -148,7 +147,7 @@ WHERE applying_events.range_id IS NULL AND applying_events.wamid = messages.wami
                   OFFSET 0);
 
 -- name: lock_range_counters
--- The lock of everybody who writes facts, in the order of ranges: from here nobody else changes these ranges. Returns the
+-- The lock that every writer of facts takes, in the order of ranges: from now on nobody else changes these ranges. Returns the
 -- ranges and their bounds.
 SELECT min(range_id) AS first_range_id, max(range_id) AS last_range_id, array_agg(range_id) AS range_ids FROM (
     SELECT range_id FROM range_counters
@@ -202,7 +201,7 @@ looked AS MATERIALIZED (
     GROUP BY events.range_id, events.seq),
 others AS MATERIALIZED (SELECT range_id, seq FROM looked WHERE NOT plain),
 written AS (
-    -- Within the page (HOT). What a repeated event would write again is not written.
+    -- An update within the page (HOT). Values that a repeated event would write again are not written.
     UPDATE outcomes
     SET status = greatest(outcomes.status, looked.rank),
         sent_at = least(outcomes.sent_at, looked.sent_at),

@@ -1,4 +1,4 @@
--- What a worker asks about campaigns a few times a second. $1: only this campaign, or NULL.
+-- The statements with which a worker reads campaigns a few times a second. $1: only this campaign, or NULL.
 
 -- name: startable
 -- Scheduled campaigns whose time has come.
@@ -23,7 +23,7 @@ WHERE state = 'running' AND planned_at IS NOT NULL
 ORDER BY campaign_id;
 
 -- name: overdue
--- Campaigns that expired before everybody was sent to.
+-- Campaigns that expired before all recipients were sent to.
 SELECT campaign_id, name FROM campaigns
 WHERE state IN ('draft', 'scheduled', 'running', 'paused') AND planned_at IS NOT NULL AND expires_at <= now()
   AND ($1::bigint IS NULL OR campaign_id = $1)

@@ -1,4 +1,4 @@
--- The state of a campaign, the reason for it, and who decided it.
+-- The state of a campaign, the reason for it, and the actor who decided it.
 
 -- name: lock_state
 SELECT state, planned_at IS NOT NULL AS is_planned FROM campaigns WHERE campaign_id = $1 FOR UPDATE;
@@ -15,13 +15,13 @@ SET state = $2,
 WHERE campaign_id = $1;
 
 -- name: set_reason
--- The state stays.
+-- Changes only the reason. The state stays.
 UPDATE campaigns SET reason = $3, reason_code = $4
 WHERE campaign_id = $1 AND state = $2 AND (reason, reason_code) IS DISTINCT FROM ($3, $4::text);
 
 -- name: of_template
--- Campaigns that would go on sending a template that was paused, disabled or rejected. One of several templates counts if
--- somebody gets it. $3, if given: only those that no person released since.
+-- Campaigns that would continue to send a template that was paused, disabled or rejected. One of several templates counts if some
+-- recipient gets it. $3, if given: only campaigns that no person released since.
 SELECT campaign_id FROM campaigns
 WHERE state IN ('scheduled', 'running') AND ($3::timestamptz IS NULL OR released_at < $3)
   AND EXISTS (SELECT FROM jsonb_array_elements(jsonb_build_array(template) || coalesce(template -> 'others', '[]')) AS part

@@ -1,7 +1,7 @@
 -- The canary of a campaign, and its error budget.
 
 -- name: read
--- A campaign's canary with its recipients by state. waited_s: since nobody of it was left without an attempt.
+-- A campaign's canary with its recipients by state. waited_s counts from when the last of its recipients was attempted.
 SELECT canaries.recipients, max_failed, needs_approval, wait_s, sent_at, approved_at, passed_at,
        coalesce(extract(epoch FROM now() - sent_at), 0)::float8 AS waited_s, counts.*
 FROM canaries,

@@ -11,13 +11,12 @@ WHERE range_id = $1 AND seq > $2 AND skip_reason IS NULL
 ORDER BY seq;
 
 -- name: advance_watermarks
--- As advance_watermark, for several numbers with one range each. A page may have waited through a pause: a watermark does
--- not rise if, since the page was read, a recipient opted out or an event reported a message to one. A locked range is
--- passed over, because it would hold up the others.
--- The fence is compared on the row that is locked, and again on the row that changes. IS NOT DISTINCT FROM keeps the planner
--- from looking rows up by their number, whose index still holds dead entries.
--- Lists of phones come as text, which costs the driver less. OFFSET 0 keeps the looks by key. (SELECT ...) hides the length
--- of an array from the planner, which would otherwise plan each call anew: that costs more than to run it.
+-- The same as advance_watermark, for several numbers with one range each. A page may have waited through a pause. So a watermark
+-- does not rise if, since the page was read, a recipient opted out or an event reported a message to one. A locked range is
+-- skipped, because it would delay the others. The fence is compared on the row that is locked, and again on the row that changes.
+-- IS NOT DISTINCT FROM keeps the planner from looking rows up by their number, whose index still holds dead entries. Lists of
+-- phones come as text, which costs the driver less. OFFSET 0 keeps the looks by key. (SELECT ...) hides the length of an array
+-- from the planner, which would otherwise plan each call anew: that costs more than to run it.
 WITH wanted AS (
     SELECT * FROM unnest((SELECT $1::bigint[]), (SELECT $2::text[]), (SELECT $3::bigint[]), (SELECT $4::integer[]),
                          (SELECT $5::integer[]), (SELECT $6::text[]))

@@ -1,6 +1,5 @@
--- Recording what became of attempts.
--- OFFSET 0 keeps a look by key for each fact, and comparing the list of ranges too bounds what a join reads: a plan that was
--- made while outcomes were few would otherwise read all of them later.
+-- The recording of facts about attempts. OFFSET 0 keeps a look by key for each fact. The list of ranges is compared too, which
+-- bounds what a join reads: a plan that was made while outcomes were few would otherwise read all of them later.
 
 -- name: record_outcome_runs
 -- The long lists come as text: Postgres reads an array's literal faster than the driver writes its binary form.
@@ -11,7 +10,7 @@ SELECT record_outcome_runs(
     $15::text::bigint[], $16::jsonb);
 
 -- name: lock_range_counters
--- The lock of everybody who writes facts. (SELECT ...) hides the length of the array, so that the plan is kept.
+-- The lock that every writer of facts takes. (SELECT ...) hides the length of the array, so that the plan is kept.
 SELECT range_id FROM range_counters
 WHERE range_id = ANY((SELECT $1::bigint[])::bigint[]) ORDER BY range_id FOR UPDATE;
 
@@ -40,7 +39,7 @@ FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::smalli
 ON CONFLICT (range_id, seq, attempt_no) DO NOTHING;
 
 -- name: complete_outcomes
--- A status or a person may have written the row before the reply was stored: what only the reply knows is added.
+-- A status or a person may have written the row before the reply was stored. The values that only the reply knows are added.
 UPDATE outcomes
 SET attempted_at = coalesce(outcomes.attempted_at, timestamptz 'epoch' + fact.attempted_us * interval '1 microsecond'),
     wamid = coalesce(outcomes.wamid, CASE WHEN outcomes.kind = 1 AND fact.kind = 1 THEN fact.wamid END)
@@ -93,7 +92,7 @@ WHERE pending_attempts.attempt_no = EXCLUDED.attempt_no AND pending_attempts.epo
   AND (pending_attempts.state = 'claimed' OR (pending_attempts.state = 'unknown' AND EXCLUDED.state = 'deferred'));
 
 -- name: remove_retries_of_reached
--- A retry was refused for now, but an earlier attempt reached the recipient: nothing waits any more.
+-- A retry was refused for now, but an earlier attempt reached the recipient: nothing waits any longer.
 DELETE FROM pending_attempts
 USING unnest($1::bigint[], $2::integer[], $3::integer[]) AS fact (range_id, seq, attempt_no)
 WHERE pending_attempts.range_id = fact.range_id AND pending_attempts.seq = fact.seq

@@ -1,4 +1,4 @@
--- What forbids a message to one recipient: hours and days in the recipient's time zone, the frequency cap, opt-outs.
+-- The guards of one recipient: hours and days in the recipient's time zone, the frequency cap, opt-outs.
 
 -- name: lock_caps
 -- One claim of a capped campaign at a time: two campaigns that claim the same person at once would not see each other.
@@ -37,8 +37,8 @@ CROSS JOIN LATERAL (
 WHERE counted.messages >= wanted.messages;
 
 -- name: put_off_held
--- A range whose time zones forbid sending is released until they allow it, unless something is under way in it (see
--- `release_ranges`), or nothing is left to send: then it is to be finished, which needs no open hour.
+-- A range whose time zones forbid sending is released until they allow it, with two exceptions: a message is under way in it (see
+-- `release_ranges`), or nothing is left to send. In the second case it only has to be finished, which needs no open hour.
 UPDATE ranges SET phone_number_id = NULL, due_at = $4, waits_for = $5
 WHERE range_id = $1 AND phone_number_id = $2 AND epoch = $3
   AND (claimed_through < last_seq

@@ -12,8 +12,8 @@ WHERE campaign_id = $1 AND phone_number_id = ANY($2::text[]);
 SELECT path FROM campaign_files WHERE campaign_id = $1 AND reference = $2;
 
 -- name: take_upload
--- A row if the upload is due, and no other process is at it: until when its id will be valid, if it is uploaded now.
--- $4: the seconds that an id must stay valid; $5: how long others wait for us; $6: how long an id is valid.
+-- Returns a row if the upload is due, and no other process has taken it: the time until which its id will be valid, if it is
+-- uploaded now. $4: the seconds that an id must stay valid; $5: how long others wait for us; $6: how long an id is valid.
 INSERT INTO uploads AS stored (sha256, mime_type, phone_number_id, taken_until)
 VALUES ($1, $2, $3, now() + make_interval(secs => $5::float8))
 ON CONFLICT (sha256, mime_type, phone_number_id) DO UPDATE SET taken_until = excluded.taken_until

@@ -1,7 +1,7 @@
--- Recipients in doubt: who they are, and the two ways to settle those that no event settles.
--- "Probably not sent" means: for $n seconds no event came about the attempt, events of its number still arrived after that,
--- and they came without a gap for as long. A receiver that was back only for a moment says nothing: the service had not
--- repeated yet what nobody received before.
+-- The recipients in doubt, and the two ways to settle those that no event settles. "Probably not sent" means: for $n seconds no
+-- event came about the attempt, events of its number still arrived after that, and they came without a gap for as long. A
+-- receiver that was back only for a moment proves nothing: the service had not yet repeated the events that nobody received
+-- before.
 
 -- name: campaign
 SELECT state, expires_at <= now() AS overdue FROM campaigns WHERE campaign_id = $1;
@@ -49,7 +49,7 @@ ORDER BY campaigns.campaign_id;
 SELECT range_id FROM ranges WHERE range_id = ANY($1::bigint[]) ORDER BY range_id FOR UPDATE;
 
 -- name: waiting_untagged_events
--- Whom events without a tag that wait to be applied are about, of numbers with attempts in doubt in these ranges.
+-- The people whom events without a tag that wait to be applied concern, of numbers with attempts in doubt in these ranges.
 SELECT DISTINCT phone_number_id, recipient
 FROM (
     SELECT phone_number_id, recipient FROM inbox WHERE installation IS NULL

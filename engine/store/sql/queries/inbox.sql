@@ -1,7 +1,7 @@
--- What the receiver stores, and how account events are acted on.
+-- The events that the receiver stores, and the actions on account events.
 
 -- name: keep_group
--- Arrays come as text. What Postgres refuses of them is refused here, before the service gets its 200.
+-- Arrays come as text. Postgres refuses a wrong element here, before the service gets its 200.
 INSERT INTO inbox_groups (installation, events, wamids, statuses, status_us, phone_number_ids, recipients, range_ids, seqs,
                           attempt_nos, epochs, codes, details, pricings)
 VALUES ($1, $2::integer, $3::text::text[], $4::text::smallint[], $5::text::bigint[], $6::text::text[], $7::text::text[],
@@ -13,8 +13,8 @@ VALUES ($1, $2::integer, $3::text::text[], $4::text::smallint[], $5::text::bigin
 SELECT coalesce(array_agg(phone_number_id), '{}') FROM numbers;
 
 -- name: note_flow
--- In the order of the key, so that two receivers cannot deadlock. A gap is five minutes without an event of the number: what
--- the service could not deliver for less than that, it repeats before an attempt in doubt counts as probably not sent.
+-- Written in the order of the key, so that two receivers cannot deadlock. A gap is five minutes without an event of the number.
+-- The service repeats what it could not deliver for less than that before an attempt in doubt counts as probably not sent.
 INSERT INTO event_flow (phone_number_id, last_event_at, flows_since)
 SELECT phone_number_id, now(), now() FROM unnest($1::text[]) AS seen (phone_number_id) ORDER BY phone_number_id
 ON CONFLICT (phone_number_id) DO UPDATE
@@ -23,7 +23,7 @@ SET last_event_at = greatest(event_flow.last_event_at, EXCLUDED.last_event_at),
                        THEN EXCLUDED.flows_since ELSE event_flow.flows_since END;
 
 -- name: keep_messages
--- wait_s: the sender is no phone, and looked for again after this time.
+-- wait_s is set if the sender is no phone. The sender is then looked for again after this time.
 INSERT INTO incoming_messages (wamid, phone_number_id, sender, type, sent_at, body, due_at)
 SELECT wamid, phone_number_id, sender, type, sent_at, body::jsonb, now() + make_interval(secs => wait_s)
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::float8[])
@@ -63,7 +63,7 @@ ON CONFLICT (event_key) DO NOTHING;
 SELECT pg_try_advisory_xact_lock(hashtextextended('drumbeat.act', 0));
 
 -- name: to_act
--- stale: the service dated another event about the same subject later.
+-- stale: the service gave another event about the same subject a later time.
 SELECT event_key, field, value,
        EXISTS (SELECT 1 FROM account_events AS later
                WHERE later.subject = account_events.subject AND later.occurred_at > account_events.occurred_at) AS stale

@@ -1,4 +1,4 @@
--- Who this installation is, and what is done after its database went back in time.
+-- The identity of this installation, and the statements for a database that went back in time.
 
 -- name: installation
 -- elsewhere: the row was written in another server, timeline, database or table than the present one.
@@ -30,7 +30,7 @@ WHERE state = 'finished' AND on_unknown <> 'hold'
               WHERE range_counters.campaign_id = campaigns.campaign_id AND range_counters.unknown > 0);
 
 -- name: raise_epoch_floor
--- To the seconds since 1970: no number was ever taken over as often.
+-- Raises it to the seconds since 1970: no number was ever taken over as often.
 UPDATE installation SET epoch_floor = greatest(epoch_floor + 1, extract(epoch FROM now())::bigint);
 
 -- name: accept_rollback

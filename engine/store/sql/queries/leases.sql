@@ -48,19 +48,19 @@ UPDATE numbers SET released = true, leased_until = clock_timestamp(), rate_per_s
 WHERE phone_number_id = $1 AND epoch = $2;
 
 -- name: suspend
--- A rest that ends by itself. It does not shorten one that stands already, and does not end a stop.
+-- A rest that ends by itself. It does not shorten a rest that already holds, and does not end a stop.
 UPDATE numbers SET suspended_until = now() + make_interval(secs => $2), suspended_reason = $3, rests_for_quota = $4
 WHERE phone_number_id = $1 AND NOT stopped AND coalesce(suspended_until < now() + make_interval(secs => $2), true);
 
 -- name: stop
--- Only a person ends this: `resume` in numbers.sql. Returns whether the number was not stopped before.
+-- Only a person ends this, by `resume` in numbers.sql. Returns true if the number was not stopped before.
 WITH former AS (SELECT stopped FROM numbers WHERE phone_number_id = $1 FOR UPDATE)
 UPDATE numbers SET stopped = true, suspended_until = NULL, suspended_reason = $2
 FROM former WHERE phone_number_id = $1
 RETURNING NOT former.stopped;
 
 -- name: all_stopped
--- Why the first of these numbers is stopped, if all of them are; else NULL.
+-- The reason why the first of these numbers is stopped, if all of them are; else NULL.
 SELECT CASE WHEN bool_and(stopped)
             THEN (array_agg(phone_number_id || ': ' || coalesce(suspended_reason, 'stopped') ORDER BY phone_number_id))[1] END
 FROM numbers WHERE phone_number_id = ANY($1::text[]);

@@ -1,7 +1,7 @@
--- Recipients who may have been sent to in the time that a restored database does not know.
+-- The recipients who may have been sent to in the time that a restored database does not know.
 
 -- name: state
--- Locked: it stays paused until the commit.
+-- The row is locked, so that the campaign stays paused until the commit.
 SELECT state FROM campaigns WHERE campaign_id = $1 FOR UPDATE;
 
 -- name: hold
@@ -33,10 +33,10 @@ ORDER BY range_id;
 SELECT FROM ranges WHERE range_id = ANY($1::bigint[]) ORDER BY range_id FOR UPDATE;
 
 -- name: put_in_doubt
--- First attempts without a record, above the watermark or below it: an owner that outlived its database raises the watermark
--- over those it had sent to. And the next attempt of those who waited for one that was due by now. An outcome or an event that
--- still comes settles them. No number is noted: nobody knows it, and without one the absence of events never means "probably
--- not sent".
+-- First attempts without a record, above the watermark or below it: an owner that outlived its database raises the watermark over
+-- those it had sent to. Also the next attempt of recipients who waited for one that was due by now. An outcome or an event that
+-- still comes settles them. No number is noted, because nobody knows it. Without a number, the absence of events never means
+-- "probably not sent".
 WITH first_attempts AS (
     INSERT INTO pending_attempts (range_id, seq, attempt_no, state, epoch, phone_number_id, reason)
     SELECT recipients.range_id, recipients.seq, 1, 'unknown', 0, '', $2

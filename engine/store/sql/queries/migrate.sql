@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
 SELECT number, checksum FROM schema_migrations;
 
 -- name: sender
--- Who holds a number now: that process would go on by the rules of its own version.
+-- The owner of a number now. That process would continue by the rules of its own version.
 SELECT owner FROM numbers WHERE NOT released AND leased_until > now() ORDER BY phone_number_id LIMIT 1;
 
 -- name: record

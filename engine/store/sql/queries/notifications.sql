@@ -1,8 +1,8 @@
--- Notifications: what people are told about campaigns, numbers and the database.
+-- The notifications about campaigns, numbers and the database.
 
 -- name: add
--- $2, $3: the campaign or the number; both NULL: the database. $7: seconds for which the same is not told again; NULL: ever.
--- Nothing is added if one that waits for the end of this time will tell it.
+-- $2, $3: the campaign or the number; both NULL: the database. $7: the seconds within which the same cause is told once; NULL: it
+-- is told only once. Nothing is added if a notification that waits for the end of this time will tell it.
 WITH latest AS (
     SELECT occurrence, tell_at FROM notifications
     WHERE subject = coalesce('campaign ' || $2::bigint::text, 'number ' || $3::text, 'database')
@@ -20,8 +20,8 @@ INSERT INTO notification_deliveries (notification_id, channel, due_at)
 SELECT notification_id, channel, tell_at FROM added, unnest($8::text[]) AS channel;
 
 -- name: told_by_campaigns
--- Whether the campaigns that a stopped number belongs to tell of it: each of them is about to be paused, because all of its
--- numbers are stopped.
+-- Returns true if the campaigns of a stopped number tell of it: each of them is about to be paused, because all of its numbers
+-- are stopped.
 SELECT coalesce(bool_and(
     NOT EXISTS (SELECT 1 FROM numbers
                 WHERE numbers.phone_number_id = ANY(campaigns.phone_number_ids) AND NOT numbers.stopped)), false)
@@ -33,7 +33,7 @@ SELECT EXISTS (SELECT 1 FROM notification_deliveries
                WHERE state = 'waiting' AND channel = ANY($1::text[]) AND due_at <= now() - make_interval(secs => $2));
 
 -- name: give_up_old
--- What could not be delivered in $2 seconds. Without an attempt, nobody had set up the channel.
+-- Deliveries that did not succeed in $2 seconds. If there was no attempt, nobody had set up the channel.
 UPDATE notification_deliveries AS delivery SET state = 'given_up', ended_at = now()
 FROM notifications
 WHERE notifications.notification_id = delivery.notification_id AND delivery.state = 'waiting'
@@ -70,7 +70,7 @@ RETURNING delivery.notification_id, delivery.channel, delivery.attempts, notific
           notifications.phone_number_id, notifications.state, notifications.reason, notifications.reason_code;
 
 -- name: record
--- What became of attempts. wait_s: until the next attempt of one that goes on waiting.
+-- The results of attempts. wait_s is the time until the next attempt of a delivery that continues to wait.
 UPDATE notification_deliveries AS delivery
 SET state = result.state, problem = result.problem,
     due_at = now() + make_interval(secs => result.wait_s),
@@ -81,8 +81,8 @@ WHERE delivery.notification_id = result.notification_id AND delivery.channel = r
   AND delivery.state = 'waiting';
 
 -- name: with_failures
--- Campaigns with a limit of failures whose excess is not told yet, and how many recipients failed. Failures that statuses
--- report come in after the end too; an hour later there are few.
+-- Campaigns with a limit of failures whose excess is not told yet, and how many recipients failed. Statuses report failures after
+-- the end too; an hour later there are few.
 SELECT campaigns.campaign_id, campaigns.state, campaigns.max_failed, campaigns.recipients, counts.failed
 FROM campaigns,
      LATERAL (SELECT coalesce(sum(failed), 0)::bigint AS failed FROM range_counters
@@ -95,7 +95,7 @@ WHERE campaigns.max_failed IS NOT NULL AND campaigns.planned_at IS NOT NULL
 ORDER BY campaigns.campaign_id;
 
 -- name: undelivered
--- Of each channel in the last week: how many wait after a failed attempt, how many were given up, and the last problem.
+-- For each channel in the last week: how many wait after a failed attempt, how many were given up, and the last problem.
 SELECT channel, count(*) FILTER (WHERE delivery.state = 'waiting') AS waiting,
        count(*) FILTER (WHERE delivery.state = 'given_up') AS given_up,
        (array_agg(problem ORDER BY notification_id DESC) FILTER (WHERE problem IS NOT NULL))[1] AS problem

@@ -28,13 +28,13 @@ SET display_phone_number = excluded.display_phone_number,
     unlisted_at = NULL;
 
 -- name: mark_unlisted
--- Stored numbers that the account no longer lists. A statement of its own: with `store` in one transaction it would lock rows
--- out of the order of their ids, and owners renew their leases meanwhile.
+-- Stored numbers that the account no longer lists. This is a statement of its own. In one transaction with `store` it would lock
+-- rows out of the order of their ids, while owners renew their leases.
 UPDATE numbers SET unlisted_at = now()
 WHERE phone_number_id IN (
     SELECT phone_number_id FROM numbers WHERE phone_number_id <> ALL ($1::text[]) AND unlisted_at IS NULL
     ORDER BY phone_number_id FOR UPDATE);
 
 -- name: resumed
--- Which of these numbers no person needs to resume.
+-- Those of these numbers that are not stopped: no person has to resume them.
 SELECT phone_number_id FROM numbers WHERE NOT stopped AND phone_number_id = ANY ($1::text[]) ORDER BY phone_number_id;

@@ -1,5 +1,5 @@
--- People who opt out, and who take that back: by a message, by the app's menu, or by what the service says of them.
--- Everybody adds to the list in the order of its key, so that two sessions cannot deadlock.
+-- The people who opt out, or take that back: by a message, by the app's menu, or by what the service says of them. Every session
+-- adds to the list in the order of its key, so that two sessions cannot deadlock.
 
 -- name: lock
 -- One receiver at a time: an event that takes something back must see one that opts out at the same moment.
@@ -14,7 +14,7 @@ ON CONFLICT (phone) DO UPDATE SET reason = EXCLUDED.reason, source = EXCLUDED.so
 WHERE suppressions.source = 'service' AND suppressions.by_preference;
 
 -- name: messages_since
--- What these people wrote at a time or later: each with the position of the person, from 1.
+-- The messages that these people wrote at a time or later, each with the position of the person, from 1.
 SELECT asked.position, message.sent_at, message.body
 FROM unnest($1::text[], $2::timestamptz[]) WITH ORDINALITY AS asked (senders, sent_at, position)
 CROSS JOIN LATERAL (
@@ -61,7 +61,7 @@ RETURNING event_key;
 SELECT event_key FROM opt_out_events WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED;
 
 -- name: people_of_events
--- Each event with every phone of its person that can be told: the named one, and the recipients of our tag and our message.
+-- Each event with every known phone of its person: the named one, and the recipients of our tag and our message.
 SELECT event_key, kind, category, matches_tried,
        wamid IS NOT NULL AND received_at > now() - make_interval(days => $2) AS hopeful,
        ARRAY(SELECT event.phone WHERE event.phone > 0
@@ -102,7 +102,7 @@ WHERE suppressions.source IN ('word', 'button') AND NOT suppressions.by_preferen
 RETURNING phone;
 
 -- name: stop_stands
--- Whether a stop of the person ($2: only this event) is not taken back by a later resume of its category.
+-- Returns true if a stop of the person ($2: only this event) is not taken back by a later resume of its category.
 SELECT EXISTS (
     SELECT FROM opt_out_events AS stop
     WHERE stop.phone = ANY ($1::bigint[]) AND stop.kind = 'stop' AND ($2::text IS NULL OR stop.event_key = $2)

@@ -1,4 +1,4 @@
--- What metrics show of the whole installation. Each process that is scraped asks at most once in five seconds.
+-- The metrics of the whole installation. Each process that is scraped asks at most once in five seconds.
 
 -- name: campaigns
 SELECT state, count(*) AS campaigns FROM campaigns WHERE planned_at IS NOT NULL GROUP BY state;
@@ -20,7 +20,7 @@ FROM (SELECT campaign_id, name, state, reason_code FROM campaigns
 ORDER BY name;
 
 -- name: numbers
--- The numbers of the account, whoever owns them. event_age_s: since the last event of the number; NULL: none so far.
+-- The numbers of the account, whatever process owns them. event_age_s: the time since the last event; NULL: none so far.
 SELECT numbers.phone_number_id, stopped, coalesce(suspended_until > now(), false) AS suspended,
        NOT released AND coalesce(leased_until > now(), false) AS owned,
        CASE WHEN last_event_at IS NOT NULL THEN greatest(0, extract(epoch FROM now() - last_event_at))::float8 END

@@ -1,4 +1,4 @@
--- How far a campaign has come.
+-- The progress of a campaign.
 
 -- name: status
 -- One campaign with its recipients by state: the sums of its range counters and of what the audit keeps of pruned months.

@@ -1,16 +1,16 @@
--- How much of the messaging limits is used: the people whom numbers wrote to in the last 24 hours.
+-- The use of messaging limits: the people to whom numbers wrote in the last 24 hours.
 
 -- name: tiers
--- Of all numbers of the account, also those that others own: they may share a limit.
+-- The tiers of all numbers of the account, also of those that others own: they may share a limit.
 SELECT phone_number_id, messaging_limit_tier, known_tier FROM numbers WHERE unlisted_at IS NULL ORDER BY phone_number_id;
 
 -- name: counts_account
--- Whether the numbers share a limit: the senders know it by their settings, and have only scopes of that kind.
+-- Returns true if the numbers share a limit. The senders know it by their settings, and then have only scopes of that kind.
 SELECT EXISTS (SELECT 1 FROM quota_scopes WHERE scope = $1);
 
 -- name: standings
--- $3: after how many seconds a person no longer counts. Rows that are older and not removed yet are left out. more_at: when
--- one person more may be written to. After a smaller limit, several must leave the count first.
+-- $3: the seconds after which a person no longer counts. Rows that are older and not removed yet are left out. more_at: when one
+-- person more may be written to. After a change to a smaller limit, several people must leave the count first.
 SELECT wanted.scope, wanted.quota_limit,
        CASE WHEN oldest.counted_at > now() - make_interval(secs => $3) THEN quota_scopes.used
             ELSE (SELECT count(*) FROM quota_people
@@ -30,7 +30,7 @@ SELECT used FROM quota_scopes WHERE scope = $1 FOR NO KEY UPDATE;
 INSERT INTO quota_scopes (scope) VALUES ($1) ON CONFLICT (scope) DO NOTHING;
 
 -- name: count_earlier
--- Whom the numbers $2 wrote to before their limit was counted: the version before, or another limit, counted nobody.
+-- The people to whom the numbers $2 wrote before their limit was counted: an earlier version, or another limit, counted nobody.
 -- `claims` names the ranges in which a number made attempts.
 INSERT INTO quota_people (scope, phone, counted_at, range_id, seq, attempt_no)
 SELECT DISTINCT ON (recipients.phone) $1, recipients.phone, outcomes.attempted_at, outcomes.range_id, outcomes.seq,
@@ -57,8 +57,9 @@ WITH returned AS (
 SELECT count(*) FROM returned;
 
 -- name: look
--- Removes who no longer counts, and says of each phone of $2 what a message to it does: 0 a conversation with number $3 is
--- open, 1 counted already, 2 one person more (`Person` of engine/core/quota.py). $5: for how long a conversation is open.
+-- Removes people who no longer count, and returns for each phone of $2 the effect of a message to it: 0 a conversation with
+-- number $3 is open, 1 counted already, 2 one person more (`Person` of engine/core/quota.py). $5: for how long a conversation is
+-- open.
 WITH expired AS (
     DELETE FROM quota_people WHERE scope = $1 AND counted_at <= now() - make_interval(secs => $4) RETURNING 1)
 SELECT (SELECT count(*) FROM expired) AS expired,
@@ -85,13 +86,14 @@ SET counted_at = greatest(kept.counted_at, excluded.counted_at), range_id = excl
 UPDATE quota_scopes SET used = $2 WHERE scope = $1;
 
 -- name: forget_scopes
--- Scopes that no longer have a limit, or were counted by another setting: who is counted again later must not miss people.
+-- Scopes that no longer have a limit, or were counted by another setting. If they are counted again later, no people may be
+-- missing.
 DELETE FROM quota_scopes WHERE scope <> ALL($1::text[]) RETURNING scope;
 
 -- name: forget_people
 DELETE FROM quota_people WHERE scope = ANY($1::text[]);
 
 -- name: waits
--- Whether a campaign has free ranges, and none of its numbers holds one: nobody sends for it at this moment.
+-- Returns true if a campaign has free ranges, and none of its numbers holds one: nobody sends for it at this moment.
 SELECT EXISTS (SELECT 1 FROM ranges WHERE campaign_id = $1 AND state = 'open' AND phone_number_id IS NULL)
    AND NOT EXISTS (SELECT 1 FROM ranges WHERE phone_number_id = ANY($2::text[]) AND campaign_id = $1 AND state = 'open');

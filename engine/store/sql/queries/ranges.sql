@@ -1,15 +1,15 @@
--- Which number holds which range: taking over, taking, releasing, finishing.
--- Several statements hide the length of an array from the planner with (SELECT $1::bigint[]): otherwise it would plan the
--- statement anew for each call, which costs more than to run it.
+-- The ranges and the numbers that hold them: taking over, taking, releasing, finishing. Several statements hide the length of an
+-- array from the planner with (SELECT $1::bigint[]). Otherwise it would plan the statement anew for each call, which costs more
+-- than to run it.
 
 -- name: ranges_of_former_owner
--- What a former owner of this number left, locked before it is fenced.
+-- The ranges that a former owner of this number left, locked before they are fenced.
 SELECT range_id, epoch FROM ranges
 WHERE phone_number_id = $1 AND epoch < $2 ORDER BY range_id FOR UPDATE;
 
 -- name: fence
--- Writes the new epoch on the ranges: from here no claim of an earlier epoch finds its row.
--- A row of `claims` with the same watermark and epoch belongs to another number, which claimed nobody there: it is replaced.
+-- Writes the new epoch on the ranges. From now on no claim of an earlier epoch finds its row. A row of `claims` with the same
+-- watermark and epoch belongs to another number, which claimed nobody there: it is replaced.
 WITH fenced AS (
     UPDATE ranges SET epoch = $2 WHERE range_id = ANY($1::bigint[])
     RETURNING range_id, campaign_id, last_seq, claimed_through, state, time_zones),
@@ -102,8 +102,8 @@ SELECT range_id FROM ranges
 WHERE range_id = ANY((SELECT $1::bigint[])::bigint[]) AND phone_number_id = $2 AND epoch = $3 ORDER BY range_id FOR UPDATE;
 
 -- name: perhaps_idle
--- Ranges that are worth a lock: nobody in them waits for a first attempt or its reply, or they are no longer ours.
--- This look takes no locks. What it misses, the next one finds; locks for every look would hold up all outcomes.
+-- Ranges that are worth a lock: nobody in them waits for a first attempt or its reply, or they are no longer ours. This look
+-- takes no locks. If it misses a range, the next look finds it; locks for every look would delay all outcomes.
 SELECT ranges.range_id FROM ranges JOIN range_counters USING (range_id)
 WHERE ranges.range_id = ANY((SELECT $1::bigint[])::bigint[])
   AND range_counters.range_id = ANY((SELECT $1::bigint[])::bigint[])
@@ -139,8 +139,9 @@ WHERE ranges.range_id = ANY((SELECT $1::bigint[])::bigint[])
 RETURNING ranges.range_id;
 
 -- name: release_ranges
--- Releases ranges in which nothing is under way, and checks that this is so. A range with a claim without an outcome (the
--- answer to a claim was lost) stays with its number: the next owner fences it and puts the recipient in doubt. Nobody would
+-- Releases ranges in which nothing is under way, and checks that this is so. A range with a claim without an outcome (the answer
+-- to a claim was lost) stays with its number. The next owner fences it and puts the recipient in doubt. Nobody would do so for a
+-- free range.
 -- do so for a free range.
 UPDATE ranges
 SET phone_number_id = NULL,
@@ -162,8 +163,8 @@ WHERE range_id = ANY($1::bigint[]) AND phone_number_id = $2 AND epoch = $3
                         WHERE pending_attempts.range_id = recipients.range_id AND pending_attempts.seq = recipients.seq));
 
 -- name: owners_of_ranges
--- Numbers that hold ranges, whatever became of their campaigns. long_gone: the owner ended, or has not renewed its lease
--- for $2 seconds.
+-- Numbers that hold ranges, whatever the states of their campaigns. long_gone: the owner ended, or has not renewed its lease for
+-- $2 seconds.
 SELECT DISTINCT ON (numbers.phone_number_id) numbers.phone_number_id, numbers.owner_process,
        numbers.released OR numbers.leased_until < now() - make_interval(secs => $2) AS long_gone
 FROM ranges JOIN numbers USING (phone_number_id)

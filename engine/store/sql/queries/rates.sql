@@ -1,4 +1,4 @@
--- How fast numbers sent for a campaign, over time.
+-- The rates at which numbers sent for a campaign, over time.
 
 -- name: sample_rates
 -- A sample of each number of the running campaigns whose latest one is old enough: 10 s, or a 200th of the campaign's age.

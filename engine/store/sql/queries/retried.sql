@@ -1,7 +1,7 @@
--- Campaigns that send once more to those whom another campaign did not reach.
+-- The earlier campaigns of retries, which send once more to recipients whom another campaign did not reach.
 
 -- name: earlier
--- What became of these recipients in the campaign that theirs retries, in the one before that, and so on.
+-- The states of these recipients in the campaign that theirs retries, in the one before that, and so on.
 WITH RECURSIVE chain AS (
     SELECT retried.range_id, retried.seq, retried.source_range_id, retried.source_seq
     FROM unnest($1::bigint[], $2::integer[]) AS asked (range_id, seq)

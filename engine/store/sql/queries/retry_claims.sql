@@ -22,7 +22,7 @@ WHERE range_id = ANY($1::bigint[]) AND phone_number_id = $2 AND epoch = $3 AND s
 ORDER BY range_id FOR UPDATE;
 
 -- name: claim_retries
--- A recipient who opted out since `due_retries` is passed over; the next look skips that recipient.
+-- A recipient who opted out since `due_retries` gets no claim; the next look skips that recipient.
 UPDATE pending_attempts
 SET state = 'claimed', attempt_no = pending_attempts.attempt_no + 1, epoch = $4, phone_number_id = $5, since = now()
 FROM unnest($1::bigint[], $2::integer[], $3::integer[], $6::bigint[]) AS wanted (range_id, seq, attempt_no, phone)
@@ -38,9 +38,8 @@ FROM unnest($1::bigint[], $2::integer[]) AS claimed (range_id, count)
 WHERE range_counters.range_id = claimed.range_id;
 
 -- name: postpone_retries
--- The guard deferred a recipient again: only the time and the reason change.
--- The rows are locked without their range counters, so this waits for nobody: a recipient that is passed over is still due,
--- and the guard looks at it again.
+-- The guard deferred a recipient again: only the time and the reason change. The rows are locked without their range counters, so
+-- this waits for nobody. A recipient whose row is locked elsewhere is still due, and the guard looks at it again.
 WITH locked AS MATERIALIZED (
     SELECT wanted.*
     FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::float8[], $5::text[])

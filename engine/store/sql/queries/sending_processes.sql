@@ -1,7 +1,7 @@
 -- The workers that send now, and the numbers that they divide among themselves. All times are the database's.
 
 -- name: remove_dead
--- Of workers that ended a minute ago or more. One that still lives inserts its row again.
+-- Removes workers that ended a minute ago or more. One that still lives inserts its row again.
 DELETE FROM sending_processes WHERE live_until < clock_timestamp() - interval '1 minute';
 
 -- name: note
@@ -14,8 +14,8 @@ ON CONFLICT (process) DO UPDATE SET idle = excluded.idle, live_until = excluded.
 UPDATE sending_processes SET live_until = least(live_until, clock_timestamp()) WHERE process = ANY($1::jsonb[]);
 
 -- name: numbers
--- Who has which number. free: anybody may take it. shared: its owner is a worker, or was one until a minute ago; a number
--- that is neither free nor shared belongs to a `campaign run`.
+-- The numbers and their owners. free: any process may take it. shared: its owner is a worker, or was one until a minute ago; a
+-- number that is neither free nor shared belongs to a `campaign run`.
 SELECT phone_number_id, owner_process, coalesce(rate_per_s, 0) AS rate_per_s,
        coalesce(manual_limit_per_s, service_limit_per_s, 80) AS limit_per_s,
        released OR coalesce(leased_until <= now(), true) AS free,

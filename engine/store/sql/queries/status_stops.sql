@@ -1,11 +1,11 @@
 -- Stops that failed statuses ask for: see engine/webhooks/status_stops.py.
 
 -- name: reported
--- What the groups $1 and the taken events newly say of our messages, in the order of their arrival: failures with any code
--- but $2, and first news that a message reached a phone. The latter are read only if failures are counted: if $3, or if there
--- are some here. $4, $5: the bounds of the locked ranges, which choose the partitions once.
--- A failure that is recorded already is no news. Nor is one of a message that was written before a person released its
--- campaign; if the time of writing is not stored yet, the service's time stands for it.
+-- The news of our messages in the groups $1 and the taken events, in the order of their arrival: failures with any code but $2,
+-- and first news that a message reached a phone. The latter are read only if failures are counted: if $3, or if there are some
+-- here. $4, $5: the bounds of the locked ranges, which choose the partitions once. A failure that is recorded already is no news.
+-- Neither is a failure of a message that was written before a person released its campaign. If the time of writing is not stored
+-- yet, the service's time replaces it.
 WITH events AS MATERIALIZED (
     SELECT * FROM (
         SELECT received_at, group_id AS place, position, event.range_id, event.seq, event.attempt_no, event.status,
@@ -45,8 +45,8 @@ WHERE NOT failed OR attempted_at > campaigns.released_at
 ORDER BY received_at, place, position;
 
 -- name: runs
--- What concerns no campaign that sends or may send again counts no more. It is deleted: while a row is left, each batch of
--- statuses is read a second time.
+-- Runs that concern no campaign that sends or may send again no longer count. They are deleted: while a row is left, each batch
+-- of statuses is read a second time.
 WITH judged AS MATERIALIZED (
     SELECT run.ctid AS row_id, run.*, EXISTS (
                SELECT FROM campaigns
@@ -69,14 +69,14 @@ INSERT INTO status_stops (attempted_at, reason, reason_code, campaign_id, templa
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
 
 -- name: take_stop
--- The oldest that nobody else carries out.
+-- The oldest stop that no other process carries out now.
 DELETE FROM status_stops
 WHERE stop_id = (SELECT stop_id FROM status_stops ORDER BY stop_id LIMIT 1 FOR UPDATE SKIP LOCKED)
 RETURNING attempted_at, reason, reason_code, campaign_id, template_name, template_language, phone_number_id,
           extract(epoch FROM rest_until - now())::float8 AS rest_s;
 
 -- name: may_stop_number
--- Whether no person let the number send again after a message was written.
+-- Returns true unless a person let the number send again after the message was written.
 SELECT resumed_at < $2 FROM numbers WHERE phone_number_id = $1 FOR UPDATE;
 
 -- name: campaigns_to_stop

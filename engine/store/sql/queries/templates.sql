@@ -1,7 +1,7 @@
 -- Message templates as the service lists them.
 
 -- name: store
--- In the order of the key, so that two sessions that store the list at once cannot deadlock.
+-- Written in the order of the key, so that two sessions that store the list at once cannot deadlock.
 INSERT INTO templates (name, language, template_id, status, category, definition, synced_at)
 SELECT name, language, nullif(template_id, ''), status, nullif(category, ''), definition, now()
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[])
@@ -30,12 +30,12 @@ WHERE (name, language) IN (
     WHERE campaign_id = $1);
 
 -- name: take_changed
--- Templates that an event concerned. Others leave them alone for half a minute.
+-- Templates that an event concerned. Other processes leave them alone for half a minute.
 UPDATE templates SET compare_at = now() + interval '30 seconds' WHERE compare_at <= now()
 RETURNING name, language, compare_at;
 
 -- name: compared
--- Unless another event came meanwhile.
+-- Ends the comparison, unless another event came meanwhile.
 UPDATE templates SET compare_at = NULL
 FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS done (name, language, compare_at)
 WHERE (templates.name, templates.language, templates.compare_at) = (done.name, done.language, done.compare_at);
