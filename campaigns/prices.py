@@ -19,7 +19,7 @@ FILE_BYTES_MAX = 1 << 20  # a row for each country and category has a hundredth 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What one message costs. `as_of`: the date of the price, as the file says."""
+    """The price of one message. `as_of` is the date of the price, as the file says."""
 
     amount: Decimal
     currency: str
@@ -28,9 +28,10 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a campaign costs. `totals`: by currency. `unpriced`: recipients by country that have no price.
+    """The cost of a campaign. `totals` has a sum for each currency. `unpriced` counts, by country, recipients
+    that have no price.
 
-    `oldest`, `newest`: the dates of the prices that count; None if there is none.
+    `oldest` and `newest` are the dates of the prices that were used; None if none was.
     """
 
     category: str
@@ -44,7 +45,9 @@ PriceTable = Mapping[tuple[str, str], Price]
 
 
 def cost_of(countries: Mapping[str, int], category: str, prices: PriceTable) -> Cost:
-    """What a message of this category to each recipient costs. `*` holds for countries without a row."""
+    """Return what it costs to send one message of this category to each recipient. `*` holds for countries
+    without a row.
+    """
     totals: dict[str, Decimal] = {}
     unpriced: dict[str, int] = {}
     dates: list[date] = []

@@ -20,7 +20,9 @@ from drumbeat.engine.store.database import Connection, Pool
 
 @dataclass(frozen=True, slots=True)
 class ExportFilter:
-    """Whom an export holds. An empty set admits everybody. `countries`: ISO codes of two letters."""
+    """The recipients whom an export holds. An empty set admits everybody. `countries` are ISO codes of two
+    letters.
+    """
 
     states: AbstractSet[RecipientState] = frozenset()
     codes: AbstractSet[int] = frozenset()
@@ -30,7 +32,7 @@ class ExportFilter:
     variants: AbstractSet[str] = frozenset()
 
     def admits(self, record: asyncpg.Record) -> bool:
-        """Whether a stored recipient passes. Its state was compared by the query."""
+        """Return whether a stored recipient passes. The query has compared its state already."""
         return (
             (not self.codes or record["code"] in self.codes)
             and (not self.numbers or record["phone_number_id"] in self.numbers)
@@ -38,7 +40,7 @@ class ExportFilter:
         )
 
     def admits_template(self, template: TemplateShare) -> bool:
-        """Whether recipients of the template pass."""
+        """Return whether recipients of the template pass."""
         return (not self.languages or template.language in self.languages) and (
             not self.variants or template.variant in self.variants
         )

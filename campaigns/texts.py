@@ -30,7 +30,9 @@ class Texts:
         return self.words[key]
 
     def maybe(self, key: str, otherwise: str) -> str:
-        """For words that come from the database: those that are not known yet are shown as they are."""
+        """Return the words of a key that comes from the database, or `otherwise` if no words are known for
+        it.
+        """
         return self.words.get(key, otherwise)
 
     def number(self, value: float, digits: int = 0) -> str:
@@ -55,7 +57,7 @@ class Texts:
 
 
 def is_near(moment: datetime) -> bool:
-    """Whether a time is within a day of now, so that it needs no date."""
+    """Return whether a time is within a day of now, so that it needs no date."""
     return abs(moment - datetime.now(UTC)) < timedelta(days=1)
 
 

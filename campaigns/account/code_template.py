@@ -34,7 +34,7 @@ class CodeForm:
         }
 
     def components(self) -> list[dict[str, Any]]:
-        """As the service takes them. Needs a form without errors."""
+        """Return the components in the form that the service takes. The form must have no errors."""
         found: list[dict[str, Any]] = [{"type": "BODY", "add_security_recommendation": self.warns}]
         if self.expires_min:
             found.append({"type": "FOOTER", "code_expiration_minutes": int(self.expires_min)})

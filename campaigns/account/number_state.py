@@ -1,4 +1,6 @@
-"""What a number does now, or why it does nothing: one rule for the command line and the page."""
+"""The state of a number: what it does now, or why it does nothing. The command line and the page share this
+rule.
+"""
 
 from __future__ import annotations
 

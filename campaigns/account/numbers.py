@@ -143,7 +143,7 @@ async def _unknown(database: Pool | Connection, phone_number_id: str) -> Configu
 
 
 def quota_fields(standing: QuotaStanding | None) -> dict[str, Any]:
-    """How much of a number's messaging limit is used, as the fields of commands name it."""
+    """Return how much of a number's messaging limit is used, under the field names of the commands."""
     if standing is None:
         return {"quota_limit": None, "quota_used": None, "quota_more_at": None}
     more_at = None if standing.left else standing.more_at

@@ -94,7 +94,7 @@ class TemplateForm:
         return bool(names) and not any(name.isdecimal() for name in names)
 
     def errors(self) -> dict[str, str]:
-        """What is wrong by field, each as a word that texts explain."""
+        """Return the error of each wrong field, as a word that texts explain."""
         found = {
             "name": "" if _NAME.fullmatch(self.name) else "name",
             "language": "" if _LANGUAGE.fullmatch(self.language) else "language",
@@ -131,7 +131,7 @@ class TemplateForm:
         return [(index, each) for index, each in enumerate(self.buttons) if each.kind == "URL"]
 
     def components(self) -> list[dict[str, Any]]:
-        """As the service takes them."""
+        """Return the components in the form that the service takes."""
         if self.is_code:
             return self.code.components()
         found: list[dict[str, Any]] = []

@@ -24,7 +24,7 @@ class DeletedCampaign:
 
 
 def is_deletable(campaign: Campaign) -> bool:
-    """Whether it was never started. What was sent stays on record."""
+    """Return whether the campaign was never started. A campaign that sent stays on record."""
     return campaign.state in _UNSTARTED and campaign.started_at is None
 
 

@@ -118,7 +118,7 @@ async def edit_campaign(
 
 
 def _was_uploaded(values: Mapping[str, Any], changes: Mapping[str, Any]) -> bool:
-    """Whether the audience is an uploaded list: only its name is stored, and the file is not kept."""
+    """Return whether the audience is an uploaded list. Only its name is stored; the file is not kept."""
     file = values.get("audience")
     is_name = file is not None and Path(file) != STANDARD_INPUT and not Path(file).is_absolute()
     return is_name and AUDIENCE_KEYS.isdisjoint(changes)

@@ -30,8 +30,10 @@ _RETRY_NAME = re.compile(r"(.+)/retry-([0-9]{1,6})")
 
 @dataclass(frozen=True, slots=True)
 class RetryOptions:
-    """What a retry may have of its own; everything else is that of the campaign. `codes`: of these failures
-    only; empty: of all. `name`: None for the next name, such as `spring/retry-1`.
+    """The options that a retry may have of its own; all others are those of the campaign.
+
+    `codes` limits the retry to failures with these codes; empty means all failures. `name` None means the
+    next free name, such as `spring/retry-1`.
     """
 
     codes: tuple[int, ...] = ()

@@ -24,7 +24,7 @@ class Silent:
 
 
 class Lines:
-    """For logs and pipes: a line when a measurement has ended."""
+    """A display for logs and pipes. It writes a line when a measurement has ended."""
 
     def __init__(self, turns: int) -> None:
         self._turns = turns
@@ -40,7 +40,7 @@ class Lines:
 
 
 class Bars:
-    """For a terminal: the progress of the whole, the current measurement, and its rate."""
+    """A display for a terminal. It shows the progress of the whole, the current measurement, and its rate."""
 
     def __init__(self, progress: Progress, turns: int) -> None:
         self._progress = progress

@@ -69,6 +69,6 @@ def _detail(problem: Exception) -> str:
 
 
 def _is_closed(problem: Exception) -> bool:
-    """Whether the connection was lost between two statements. The driver then raises errors of misuse."""
+    """Return whether the connection was lost between two statements. The driver then reports misuse."""
     phrases = ("connection is closed", "connection has been released back")
     return isinstance(problem, asyncpg.InterfaceError) and any(phrase in str(problem) for phrase in phrases)

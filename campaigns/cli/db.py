@@ -125,7 +125,7 @@ def _ask(found: Pruning, yes: bool) -> None:
 
 
 def _lines_of(found: Pruning) -> Iterator[str]:
-    """What goes, a line for each month."""
+    """Give a line for each month that goes."""
     for pruned in found.pruned:
         names = pruned.campaigns
         sizes = f"{pluralise(len(names), 'campaign')} and {pluralise(pruned.recipients, 'recipient')}"

@@ -41,7 +41,9 @@ def lazy_group(table: Mapping[str, str | CommandGroup]) -> type[TyperGroup]:
             return _load(cmd_name, entry) if isinstance(entry, str) else _nested(cmd_name, entry)
 
         def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-            """As inherited, with the names, which it needs to suggest one for a misspelt command."""
+            """Resolve as the parent class does, but with all names. It needs them to suggest one for a
+            misspelt command.
+            """
             self.commands = dict.fromkeys(table)  # type: ignore[assignment]
             return super().resolve_command(ctx, args)
 

@@ -195,7 +195,7 @@ def _report_stdout_error(problem: OSError, exit_code: int) -> int:
 
 
 def _stdout_has_reader() -> bool:
-    """Whether stdout still has a reader; `head` ends when it has enough lines."""
+    """Return whether stdout still has a reader; `head` ends when it has enough lines."""
     output = select.poll()
     output.register(STDOUT, 0)
     return not any(event & select.POLLERR for _, event in output.poll(0))

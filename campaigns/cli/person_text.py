@@ -1,4 +1,4 @@
-"""What happened to a person, and the receipt of forgetting, as text."""
+"""The text of what happened to a person, and of the receipt of forgetting."""
 
 from collections.abc import Iterator
 

@@ -111,12 +111,12 @@ async def _send(pool: Pool, settings: Settings, settled: Settled, *, json: bool,
 
 
 def _sends_only_in_doubt(status: CampaignStatus, queued: int) -> bool:
-    """Whether a run would send only to the recipients in doubt. A resend must send to nobody else."""
+    """Return whether a run would send only to the recipients in doubt. A resend must send to nobody else."""
     return status.state is CampaignState.RUNNING and queued > 0 and status.waiting <= queued
 
 
 def _who_sends(status: CampaignStatus, queued: int) -> str:
-    """Which process sends the queued messages, and how to continue; empty if nobody waits or sends."""
+    """Return which process sends the queued messages and how to continue; empty if nobody waits."""
     who = pluralise(status.waiting, "recipient waits", "recipients wait")
     waiting = f"{who} for a message, perhaps a second one"
     if not (queued or status.waiting):

@@ -16,7 +16,7 @@ SAID_OF_NUMBERS = ("stopped", "rests", "quota_of_one")  # the lines of the numbe
 
 
 def audience_sum(rows: int, recipients: int, rejected: int, duplicates: int) -> str:
-    """How the rows of the file add up."""
+    """Return how the rows of the file add up."""
     return (
         f"{pluralise(rows, 'row')} = {pluralise(recipients, 'recipient')} + {rejected:,} rejected"
         f" + {pluralise(duplicates, 'duplicate')}"
@@ -29,19 +29,19 @@ def how_to_start(name: str) -> str:
 
 
 def how_to_continue(name: str) -> str:
-    """How to continue a running campaign that no process sends."""
+    """Return how to continue a running campaign that no process sends."""
     run = command_text("campaign", "run", name)
     return f"continue with: {run} (a worker with its numbers continues by itself)"
 
 
 def no_worker(name: str, state: CampaignState) -> str:
-    """What a released campaign waits for if no process has any of its numbers."""
+    """Return what a released campaign waits for if no process has any of its numbers."""
     run = "" if state is CampaignState.SCHEDULED else f", or use `{command_text('campaign', 'run', name)}`"
     return f"no worker with its numbers is running: start one with `drumbeat worker`{run}"
 
 
 def quota_text(used: int | None, limit: int | None) -> str:
-    """How much of a messaging limit is used: `812 of 1,000`; empty without one."""
+    """Return how much of a messaging limit is used, such as `812 of 1,000`; empty without a limit."""
     return "" if limit is None else f"{used or 0:,} of {limit:,}"
 
 
@@ -54,7 +54,7 @@ def quota_warning(days: int) -> str:
 
 
 def how_to_resume(phone_number_id: str) -> str:
-    """How a person lets a stopped number send again."""
+    """Return how a person lets a stopped number send again."""
     return f"resume with `{command_text('numbers', 'resume', phone_number_id)}`"
 
 

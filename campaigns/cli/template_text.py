@@ -42,7 +42,9 @@ def template_lines(stored: StoredTemplate) -> Iterator[str]:
 
 
 def _option(placeholder: Placeholder) -> str:
-    """What to write for a placeholder: `--param first_name:COLUMN`, and where it stands."""
+    """Return the option to write for a placeholder, such as `--param first_name:COLUMN`, and where the
+    placeholder stands.
+    """
     return f"--param {sanitise(placeholder.word)}:COLUMN  {sanitise(str(placeholder))}"
 
 

@@ -37,7 +37,9 @@ MISSING = ("", " ", "  ")
 
 @dataclass(frozen=True, slots=True)
 class DemoAudience:
-    """What was written: `rows` are recipients, rejects and duplicates; `suppressed` are some recipients."""
+    """The counts of a written audience. `rows` are recipients, rejects and duplicates together; `suppressed`
+    are the phones of some of the recipients.
+    """
 
     path: Path
     rows: int

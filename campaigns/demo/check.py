@@ -74,7 +74,7 @@ async def _pending(pool: Pool, session: aiohttp.ClientSession, service_url: str)
 
 
 async def _ledger(session: aiohttp.ClientSession, service_url: str) -> Counter[str]:
-    """How many messages the service accepted for each recipient."""
+    """Return how many messages the service accepted for each recipient."""
     sent: Counter[str] = Counter()
     after: int | None = None
     while True:

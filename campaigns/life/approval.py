@@ -44,7 +44,7 @@ class StartRequest:
 
 
 class Verdict(Enum):
-    """What a person's wish to start a campaign leads to."""
+    """The consequence of a person's or a program's wish to start a campaign."""
 
     RELEASE = auto()
     ASK = auto()
@@ -53,8 +53,10 @@ class Verdict(Enum):
 
 
 def decide(request: StartRequest | None, content_hash: str, name: str, *, is_person: bool) -> Verdict:
-    """For a campaign that was never started. A program may ask, and never approves. Nor does who made its
-    token, since one person would be both.
+    """Decide on the wish to start a campaign that was never started.
+
+    A program may ask, and never approves. The person who made the program's token does not approve either,
+    since one person would be both.
     """
     if request is None or request.content_hash != content_hash:
         return Verdict.ASK

@@ -1,4 +1,4 @@
-"""What a person can do with a planned campaign: find, list, start, pause, resume and cancel it."""
+"""The actions of a person on a planned campaign: find, list, start, pause, resume and cancel it."""
 
 from __future__ import annotations
 
@@ -99,12 +99,12 @@ def _present(campaign: Campaign, unknown: int, pruned: int, owned: AbstractSet[s
 
 
 async def is_future(connection: Connection, campaign: Campaign) -> bool:
-    """Whether its start time is in the future, by the database's clock, which also starts it."""
+    """Return whether the start time is in the future by the database's clock. The same clock starts it."""
     return bool(await connection.fetchval(statements("campaign_control")["is_future"], campaign.campaign_id))
 
 
 async def no_check(_: Campaign) -> None:
-    """For callers that have compared the templates already."""
+    """Check nothing. It serves callers that have compared the templates already."""
 
 
 async def start(

@@ -32,8 +32,10 @@ _AT_REST = (CampaignState.DRAFT, CampaignState.SCHEDULED, CampaignState.PAUSED)
 
 @dataclass(frozen=True, slots=True)
 class ForgetReceipt:
-    """What was erased. `pseudonym`: stands in the place of the phone. `skipped`: how many messages that were
-    not sent yet never will be. `messages`: what the person wrote. `suppressed`: the phone stays on the
+    """The account of what was erased.
+
+    `pseudonym` stands in the place of the phone. `skipped` counts messages that were not sent yet and never
+    will be. `messages` counts what the person wrote. `suppressed` says that the phone stays on the
     suppression list, because without it the person could get messages again.
     """
 
@@ -211,10 +213,10 @@ async def _erase_messages(
 
 
 def _noted(receipt: ForgetReceipt) -> dict[str, Any]:
-    """For the audit, whose detail is JSON."""
+    """Return the receipt for the audit, whose detail is JSON."""
     return {**asdict(receipt), "at": receipt.at.isoformat(), "campaigns": list(receipt.campaigns)}
 
 
 def _rows(command_tag: str) -> int:
-    """How many rows a statement changed, by the tag that Postgres answers."""
+    """Return how many rows a statement changed, from the tag that Postgres answers."""
     return int(command_tag.rpartition(" ")[2])

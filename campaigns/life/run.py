@@ -185,7 +185,7 @@ async def _send(
 
 
 def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
-    """What is missing, in words: the campaign ended early, too many failed, or recipients are in doubt."""
+    """Return in words what is missing: the campaign ended early, too many failed, or some are in doubt."""
     failed = status.counts[RecipientState.FAILED]
     parts = []
     if status.state in (CampaignState.CANCELLED, CampaignState.EXPIRED):

@@ -28,7 +28,7 @@ class Settled:
 
     @property
     def may_resend(self) -> bool:
-        """Whether a resend would send to anybody who is left. Recipients who opted out stay in doubt."""
+        """Return whether a resend would send to anybody who is left. Who opted out stays in doubt."""
         may_send = self.campaign.state not in (CampaignState.CANCELLED, CampaignState.EXPIRED)
         return may_send and not all(group.reason.startswith(OPTED_OUT) for group in self.left.groups)
 

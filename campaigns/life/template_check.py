@@ -27,7 +27,7 @@ class TemplateStopped(TryLater):
 
 
 class TemplateCheck:
-    """For one command. `notes`: what a person should know, in sentences."""
+    """A check of templates for one command. `notes` are sentences that a person should read."""
 
     def __init__(self, pool: Pool, service: ServiceSettings | None) -> None:
         """`service` None: the settings do not name it."""
@@ -60,7 +60,9 @@ class TemplateCheck:
         self.notes += [f"{what} has another text now, which its messages get" for what in changes.texts]
 
     async def _definitions(self, frozen: Sequence[CampaignTemplate]) -> Definitions:
-        """What the service has now of these templates; as far as it cannot be asked, what is stored."""
+        """Return what the service has now of these templates, or what is stored if the service cannot be
+        asked.
+        """
         unknown = {template.name for template in frozen} - self._known.keys()
         if unknown:
             try:

@@ -17,7 +17,9 @@ _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 @dataclass(frozen=True, slots=True)
 class GuardOptions:
-    """As given. `quiet_hours`: `HH:MM-HH:MM`; `days`: `mon-fri` or `sat,sun`; `cap`: `2/7d`."""
+    """The options of guards as they were given. `quiet_hours` is `HH:MM-HH:MM`, `days` is `mon-fri` or
+    `sat,sun`, and `cap` is `2/7d`.
+    """
 
     quiet_hours: str | None = None
     days: str | None = None

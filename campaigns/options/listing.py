@@ -47,7 +47,7 @@ class CampaignOption:
 
     @property
     def is_pairs(self) -> bool:
-        """Whether its texts are `name=value`, for which a manifest may have a table."""
+        """Return whether the values are texts `name=value`. A manifest may have a table for these."""
         return self.is_list and "=" in self.metavar
 
     @property

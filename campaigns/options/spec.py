@@ -103,7 +103,9 @@ class CampaignSpec:
 
     @property
     def media_directory(self) -> Path:
-        """Where the paths of header files begin: beside the audience, or here if that is no file."""
+        """Return the directory in which paths of header files begin: that of the audience, or the working
+        directory if the audience is no file.
+        """
         if self.header_directory is not None:
             return self.header_directory
         return Path.cwd() if self.audience_file in (None, STANDARD_INPUT) else self.audience_file.parent
@@ -186,7 +188,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a repeated create is compared by: the file's content and every option except paths.
+    """The facts by which a repeated create is compared: the file's content and every option except paths.
 
     `options` is JSON: the name of each option → its value.
     """

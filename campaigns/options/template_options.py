@@ -85,7 +85,9 @@ def first_template(template: str | None, variants: Sequence[Variant], experiment
 
 @dataclass(frozen=True, slots=True)
 class HeaderOptions:
-    """What the options say of a header's media. The last two are those of `CampaignSpec`."""
+    """The media of a header, as the options say. `header` and `directory` become `header` and
+    `header_directory` of `CampaignSpec`.
+    """
 
     media: Media | None
     header: str | None = None

@@ -99,7 +99,7 @@ def of_edit(
 
 
 def needs_audience(changes: Iterable[str], unset: Iterable[str]) -> bool:
-    """Whether the audience must be read anew for these changes."""
+    """Return whether the audience must be read anew for these changes."""
     return not READ_ANEW.isdisjoint({*changes, *map(_key, unset)})
 
 

@@ -30,7 +30,7 @@ class OutputFile:
 
     @property
     def is_direct(self) -> bool:
-        """Whether it is a device or a pipe, where written data cannot be taken back."""
+        """Return whether it is a device or a pipe, where written data cannot be taken back."""
         return self.draft == self.path
 
     def open(self) -> int:

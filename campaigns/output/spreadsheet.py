@@ -31,12 +31,12 @@ def variable_column(number: int) -> str:
 
 
 def is_variable_column(name: str) -> bool:
-    """Whether `campaign export` may have written this column."""
+    """Return whether `campaign export` may have written this column."""
     return _VARIABLE_COLUMN.fullmatch(name) is not None
 
 
 def is_export(header: Sequence[str]) -> bool:
-    """Whether `campaign export` wrote the whole table for a spreadsheet."""
+    """Return whether `campaign export` wrote the whole table for a spreadsheet."""
     return tuple(header[: len(EXPORT_COLUMNS)]) == EXPORT_COLUMNS
 
 

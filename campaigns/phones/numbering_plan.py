@@ -109,9 +109,9 @@ class NumberingPlan:
         return None if valid is None or untouched is None else untouched + valid
 
     def is_valid(self, national: str) -> bool | None:
-        """Whether the library finds these national digits valid without a change.
+        """Return whether the library finds these national digits valid without a change.
 
-        None if its prefix rules may change them, or if the code has no region: ask the library.
+        None if its prefix rules may change them, or if the code has no region: then ask the library.
         """
         if not self._regions or _matches_something(self._prefix, national):
             return None
@@ -195,7 +195,7 @@ def _prefix_pattern(metadata: PhoneMetadata) -> re.Pattern[str] | None:
 
 
 def _matches_something(prefix: re.Pattern[str] | None, digits: str) -> bool:
-    """Whether the prefix matches at least one digit. Some prefixes may match nothing."""
+    """Return whether the prefix matches at least one digit. Some prefixes may match nothing."""
     found = prefix.match(digits) if prefix is not None else None
     return found is not None and found.end() > 0
 

@@ -34,7 +34,7 @@ class RecipientZones:
 
 
 class _Head:
-    """What phones that begin alike have in common."""
+    """The facts that all phones with the same beginning share."""
 
     __slots__ = ("is_of_a_place", "zones_of_country")
 

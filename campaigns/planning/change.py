@@ -87,7 +87,9 @@ async def differs(connection: Connection, known: KnownCampaign, identity: Identi
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a campaign is to be changed to. `changes`: all allowed, and none needs a new plan."""
+    """The options to which a campaign is to be changed. All of `changes` are allowed, and none needs a new
+    plan.
+    """
 
     spec: CampaignSpec
     schedule: Schedule

@@ -1,4 +1,4 @@
-"""What a create, or a change of a campaign, led to."""
+"""The result of a create, or of a change of a campaign."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class CreatedCampaign:
     start_at: datetime | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """What the command line and the console both say."""
+        """Return the document that the command line and the console both show."""
         counts = self.counts
         return {
             "name": self.name,

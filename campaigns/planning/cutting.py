@@ -1,4 +1,4 @@
-"""How a campaign's recipients are divided into ranges: by number alone, or by time zones too."""
+"""The division of a campaign's recipients into ranges: by number alone, or by time zones too."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Whom a campaign leaves out: the people of a file, or the recipients of another campaign."""
+"""The people whom a campaign leaves out: those of a file, or the recipients of another campaign."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -43,7 +43,9 @@ class _Job:
 
 
 class FrozenCounts(NamedTuple):
-    """What was written: all recipients, among them the suppressed ones and those without sending hours."""
+    """The counts of what was written. `recipients` counts all, among them the suppressed ones and those
+    without sending hours.
+    """
 
     recipients: int
     suppressed: int

@@ -33,9 +33,10 @@ def require_header_file(kind: str, path: Path) -> None:
 
 
 def header_content(spec: CampaignSpec) -> str | None:
-    """What identifies the one link or file of all headers: the link, or the hash of the file. None without.
+    """Return the identity of the one link or file of all headers: the link, or the hash of the file; None if
+    there is neither.
 
-    ConfigurationError if the file cannot be read.
+    Raise ConfigurationError if the file cannot be read.
     """
     if spec.header is None or spec.header_column is not None:
         return None

@@ -21,8 +21,10 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+:.+")
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """What fills a template. `columns`: a column or `=text` for each placeholder in order, without the media
-    of the header. `buttons`: the indexes of the optional buttons that are filled.
+    """The values that fill a template.
+
+    `columns` has a column or `=text` for each placeholder in order, without the media of the header.
+    `buttons` are the indexes of the optional buttons that are filled.
     """
 
     columns: tuple[str, ...]

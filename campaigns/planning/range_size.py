@@ -1,4 +1,6 @@
-"""How many recipients each range holds, from the campaign's size, its numbers' limits and its canary."""
+"""The number of recipients in each range, computed from the campaign's size, its numbers' limits and its
+canary.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

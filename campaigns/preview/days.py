@@ -24,5 +24,5 @@ async def days_needed(pool: Pool, phone_number_ids: Sequence[str], recipients: i
 
 
 def days_of(divided: Sequence[NumberShare]) -> int:
-    """How many periods of 24 hours the numbers need together."""
+    """Return how many periods of 24 hours the numbers need together."""
     return max((number.days for number in divided), default=1)

@@ -34,7 +34,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class DraftMessage:
-    """What the person of a row would read. `row`: the line of the audience."""
+    """The message that the person of a row would read. `row` is the line of the audience."""
 
     row: int
     phone: int

@@ -1,4 +1,4 @@
-"""What a planned campaign will do: who gets a message, by which number, until when, and at what cost."""
+"""The plan of a campaign: who gets a message, by which number, until when, and at what cost."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -25,7 +25,9 @@ from drumbeat.engine.store.database import Pool
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """When a campaign sends. `ends_at`: None if it takes more than ten years; `expires_at`: its own end."""
+    """The times at which a campaign sends. `ends_at` is None if it takes more than ten years; `expires_at` is
+    the campaign's own end.
+    """
 
     sending_s: float
     starts_at: datetime
@@ -34,7 +36,7 @@ class Timing:
 
     @property
     def expires_before_end(self) -> bool:
-        """Whether the time runs out before everybody is sent to."""
+        """Return whether the campaign expires before everybody is sent to."""
         return self.expires_at is not None and (self.ends_at is None or self.ends_at > self.expires_at)
 
 
@@ -59,7 +61,7 @@ class CampaignPlan:
 
     @property
     def days(self) -> int:
-        """How many periods of 24 hours the messaging limits ask for."""
+        """Return how many periods of 24 hours the messaging limits require."""
         return days_of(self.numbers)
 
     def as_json(self) -> dict[str, Any]:
@@ -88,9 +90,11 @@ def _cost_json(cost: Cost) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """What a plan is computed from. `row`: the columns of a campaign's schedule and guards. `groups`: a phone
-    for each template and beginning of phones, and how many `recipients` share them. `zones`: recipients by
-    their time zones, if a rule is in them.
+    """The facts from which a plan is computed.
+
+    `row` has the columns of a campaign's schedule and guards. `groups` has a phone for each template and
+    beginning of phones, and how many `recipients` share them. `zones` counts recipients by their time zones,
+    if a rule is in the recipient's zone.
     """
 
     name: str
@@ -168,11 +172,12 @@ def timing(
     zones: Mapping[str, int] = MappingProxyType({}),
     days: int = 1,
 ) -> Timing:
-    """When a campaign with this row sends, if it starts now or at its own start.
+    """Return when a campaign with this row sends, if it starts now or at its own start.
 
-    `zones`: its recipients by their time zones, if a rule is in them. Then the end is the earliest possible
-    one: each zone is sent to in its own hours as if the numbers had nothing else to do meanwhile.
-    `days`: in how many periods of 24 hours the messaging limits allow it; in the last one it sends the rest.
+    `zones` counts its recipients by their time zones, if a rule is in them. Then the end is the earliest
+    possible one: it assumes that each zone is sent to in its own hours, and that the numbers do nothing else
+    meanwhile. `days` is the number of periods of 24 hours in which the messaging limits allow it; the rest is
+    sent in the last one.
     """
     guards, begins = stored_guards(row), max(now, row["start_at"] or now).astimezone(UTC)
     parts = [(seconds, guards.hours, [guards.time_zone])]

@@ -23,7 +23,7 @@ SCAN_TIMEOUT_S = 300.0  # reads every recipient of the campaign: 1 µs each in m
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which recipient is meant: the one of a row of the audience, or with a phone; else the first one."""
+    """A choice of one recipient: by the row of the audience or by the phone, or else the first one."""
 
     row: int | None = None
     phone: str | None = None

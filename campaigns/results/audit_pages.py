@@ -1,4 +1,4 @@
-"""Who did what, in pages, the newest first."""
+"""The audit in pages: who did what, the newest first."""
 
 from __future__ import annotations
 
@@ -44,6 +44,6 @@ async def audit_page(pool: Pool, *, before: int | None = None, limit: int = PAGE
 
 
 async def campaign_audits(pool: Pool, campaign_id: int) -> list[AuditEntry]:
-    """What people did with a campaign, and with its numbers since it exists, the oldest first."""
+    """Return what people did with a campaign, and with its numbers since it exists, the oldest first."""
     rows = await pool.fetch(statements("report")["audits"], campaign_id)
     return [AuditEntry(0, row["at"], row["actor"], row["action"], None, row["detail"]) for row in rows]

@@ -108,7 +108,7 @@ class Line:
             self.replied += count
 
     def cost(self, prices: PriceTable) -> Cost:
-        """What the billable messages cost by a table of prices."""
+        """Return what the billable messages cost by a table of prices."""
         by_category: dict[str, Counter[str]] = {}
         for (country, code), count in self.charged.items():
             category, billable = pricing_of(code)

@@ -69,7 +69,7 @@ class CampaignPage:
 
 
 class Stored(Protocol):
-    """What of a campaign its reason is made of."""
+    """The part of a campaign that its reason is made from."""
 
     @property
     def campaign_id(self) -> int: ...
@@ -108,7 +108,7 @@ async def campaigns_that_need_a_person(connection: Connection) -> list[ListedCam
 
 
 async def read_counts(pool: Pool, campaign_ids: Sequence[int]) -> dict[int, dict[RecipientState, int]]:
-    """How many recipients of these campaigns were reached so far or failed. Takes 1 µs for each range."""
+    """Return how many recipients of each campaign are in each state. This takes 1 µs for each range."""
     rows = await pool.fetch(statements("results_pages")["counts"], campaign_ids)
     return {row["campaign_id"]: {state: row.get(state.value, 0) for state in RecipientState} for row in rows}
 
@@ -133,12 +133,12 @@ def _counted(campaign: ListedCampaign, counts: Mapping[RecipientState, int]) -> 
 
 
 async def accepted_messages(pool: Pool, campaign_id: int) -> int:
-    """How many messages of a campaign the service accepted, as its list shows it."""
+    """Return how many messages of a campaign the service accepted, as the list of campaigns shows it."""
     return int(await pool.fetchval(statements("results_pages")["accepted"], campaign_id))
 
 
 async def whys_of(connection: Connection, campaigns: Sequence[Stored]) -> dict[int, list[Why]]:
-    """Why each of these campaigns stands as it does, by its id; read once for all of them."""
+    """Return why each of these campaigns is in its state, by its id. All are read at once."""
     phone_number_ids = sorted({number for campaign in campaigns for number in campaign.phone_number_ids})
     progress = await number_progress(connection, None, phone_number_ids)
     by_hand = [campaign.campaign_id for campaign in campaigns if campaign.reason_code in BY_HAND]
@@ -180,7 +180,9 @@ def _present(row: asyncpg.Record, doubts: tuple[int, int], owned: set[str]) -> L
 
 
 def needs_person(state: CampaignState, code: ReasonCode | None) -> bool:
-    """Whether a campaign does not go on until somebody acts. A pause by hand is meant."""
+    """Return whether a campaign does not go on until somebody acts. A pause by hand does not count: somebody
+    wanted it.
+    """
     if state is CampaignState.PAUSED:
         return code is not ReasonCode.PAUSED_BY_HAND
     if state is CampaignState.DRAFT:

@@ -84,9 +84,10 @@ async def matching_records(
 
 
 def failure_texts(code: int | None, reason: str | None) -> tuple[str | None, str | None]:
-    """What is shown of a failure: what its code means, and the service's own text if that says more.
+    """Return what is shown of a failure: the meaning of its code, and the service's own text if that says
+    more.
 
-    A refusal is stored with its code as reason, a failed status with a text of the service. Both mean the
+    A refusal is stored with its code as the reason, a failed status with a text of the service. Both mean the
     same, so both are shown with the meaning of the code.
     """
     stored = reason or ""

@@ -1,4 +1,4 @@
-"""What a number did for a campaign, and which recipients wait: parts of its status."""
+"""The part of a campaign's status that is about its numbers and about recipients who wait."""
 
 from dataclasses import dataclass
 from datetime import datetime

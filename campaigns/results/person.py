@@ -1,4 +1,4 @@
-"""What happened to one person, over all campaigns.
+"""The history of one person, over all campaigns.
 
 The service's clock gives whole seconds: a message may be `sent` in the second in which our clock, which is
 finer, shows the attempt a little later. Events of one attempt are shown in the order in which they happen.

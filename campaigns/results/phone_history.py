@@ -17,7 +17,7 @@ REPLIES_MAX = 100
 
 
 class AttemptState(StrEnum):
-    """What is known of an attempt."""
+    """The known state of an attempt."""
 
     ACCEPTED = "accepted"
     SENT = "sent"
@@ -92,7 +92,7 @@ class PhoneHistory:
 
 
 async def phone_history(pool: Pool, phone: str, region: str | None = None) -> PhoneHistory:
-    """As `read_person`, the newest first. UsageError if the phone cannot be read."""
+    """Return what `read_person` reads, the newest first. Raise UsageError if the phone cannot be read."""
     async with pool.acquire() as connection:
         person = await read_person(connection, phone_aliases(str(read_phone(phone, region))))
     return PhoneHistory(

@@ -25,7 +25,7 @@ _KEY = re.compile(r"(\d{1,9})\.(\d{1,9})")
 
 
 class RecipientKey(NamedTuple):
-    """Where a page ends: the ordinal of the range, and the recipient's number in it."""
+    """The end of a page: the ordinal of the range, and the recipient's number in it."""
 
     ordinal: int
     seq: int

@@ -1,4 +1,4 @@
-"""What recipients answered: of one campaign, or everything that came, the newest first."""
+"""The answers of recipients: of one campaign, or everything that came, the newest first."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class ReplyPage:
 
 
 class _Key(NamedTuple):
-    """Where a page ends: the message's time and id."""
+    """The end of a page: the message's time and id."""
 
     sent_at: datetime
     wamid: str

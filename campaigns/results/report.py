@@ -27,8 +27,8 @@ class ReasonCount:
 
 @dataclass(frozen=True, slots=True)
 class NumberReport:
-    """What one number sent. `achieved_per_s`: requests divided by `active_s`, the seconds spent sending; None
-    if they are too few.
+    """The part of a report about one number. `achieved_per_s` is requests divided by `active_s`, the seconds
+    spent sending; None if they are too few.
     """
 
     phone_number_id: str
@@ -76,7 +76,7 @@ class Report:
 
     @property
     def audience_adds_up(self) -> bool:
-        """Whether every row of the file is a recipient, a reject or a duplicate."""
+        """Return whether every row of the file is a recipient, a reject or a duplicate."""
         return self.audience_rows == self.status.recipients + self.rejected + self.duplicates
 
     @property
@@ -142,14 +142,14 @@ async def campaign_report(pool: Pool, campaign_id: int) -> Report:
 
 
 async def number_reports(pool: Pool, campaign_id: int) -> tuple[NumberReport, ...]:
-    """What each number sent for a campaign."""
+    """Return what each number sent for a campaign."""
     rows = await pool.fetch(statements("report")["numbers"], campaign_id)
     return tuple(NumberReport(**dict(row)) for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignReasons:
-    """Why recipients failed, were left out, are in doubt or wait, by a moment."""
+    """The reasons why recipients failed, were left out, are in doubt or wait, by a moment."""
 
     read_at: datetime
     status: CampaignStatus

@@ -33,7 +33,7 @@ WITHIN_S = (1, 5, 10, 30, 60, 300, 3_600, 86_400)
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """How long messages took. `steps`: see `engine.core.durations`."""
+    """The times that messages took. `engine.core.durations` explains `steps`."""
 
     steps: Mapping[int, int]
 
@@ -43,7 +43,9 @@ class Times:
 
     @property
     def within(self) -> list[tuple[float, int]]:
-        """How many took at most so long, exact within 5 %; without lengths that none or all took before."""
+        """Return how many messages took at most each length of time, exact within 5 %. Lengths that no
+        message kept are left out, and so are those after the first that all kept.
+        """
         found: list[tuple[float, int]] = []
         for seconds in WITHIN_S:
             count = sum(count for step, count in self.steps.items() if STEP ** (step + 0.5) <= seconds)
@@ -56,9 +58,11 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class CampaignResults:
-    """What came of a campaign by a moment. `lines`: by each property that tells recipients apart; empty once
-    they are pruned. `accepted`: by the service, whatever became of them. `latest_reply_at`: None also if many
-    others wrote since.
+    """The results of a campaign by a moment.
+
+    `lines` has the recipients by each property that tells them apart; it is empty once they are pruned.
+    `accepted` counts messages that the service accepted, whatever became of them. `latest_reply_at` is None
+    also if many others wrote since.
     """
 
     read_at: datetime

@@ -1,4 +1,4 @@
-"""What a campaign cost: the messages that the service calls billable, and their price by a table.
+"""The cost of a campaign: the messages that the service calls billable, and their price by a table.
 
 Law: statuses say what is billable, not what it costs. A message without such a status is not counted as free.
 A recipient counts once, also with two messages.

@@ -66,22 +66,22 @@ class CampaignStatus:
 
     @property
     def in_doubt(self) -> int:
-        """How many recipients can still be settled."""
+        """Return how many recipients can still be settled."""
         return self.counts[RecipientState.UNKNOWN] - self.pruned_unknown
 
     @property
     def unsettled(self) -> int:
-        """How many messages a status may still settle: they are accepted, sent or in doubt."""
+        """Return how many messages a status may still settle: they are accepted, sent or in doubt."""
         return self.counts[RecipientState.ACCEPTED] + self.counts[RecipientState.SENT] + self.in_doubt
 
     @property
     def nobody_sends(self) -> bool:
-        """Whether the campaign runs and none of its numbers has a living owner."""
+        """Return whether the campaign runs and none of its numbers has a living owner."""
         return self.state is CampaignState.RUNNING and not any(number.owner for number in self.numbers)
 
     @property
     def waiting(self) -> int:
-        """How many recipients are still to be sent to."""
+        """Return how many recipients are still to be sent to."""
         return self.counts[RecipientState.PENDING] + self.counts[RecipientState.DEFERRED]
 
     @property
@@ -97,12 +97,12 @@ class CampaignStatus:
 
     @property
     def reason_in_words(self) -> str:
-        """Why it is in its state."""
+        """Return why the campaign is in its state."""
         return reason_in_words(self.why, self.reason)
 
     @property
     def why(self) -> list[Why]:
-        """What it waits for, or is slowed by, with who, where and until when."""
+        """Return what the campaign waits for or what slows it down, with who, where and until when."""
         return explain(
             self.state,
             self.reason,
@@ -215,7 +215,9 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
 async def number_progress(
     database: Pool | Connection, campaign_id: int | None, phone_number_ids: Sequence[str]
 ) -> list[NumberProgress]:
-    """How these numbers send now, and what they did for the campaign; None: for no campaign."""
+    """Return how these numbers send now, and what they did for the campaign. `campaign_id` None: for no
+    campaign.
+    """
     rows = await database.fetch(
         statements("progress")["numbers"], campaign_id, phone_number_ids, DEFAULT_LIMIT_PER_S
     )
@@ -226,7 +228,7 @@ async def number_progress(
 
 
 async def read_stoppers(database: Pool | Connection, campaign_ids: Sequence[int]) -> dict[int, Person]:
-    """Who paused or cancelled these campaigns last; one that nobody did is missing."""
+    """Return who paused or cancelled each campaign last. A campaign that nobody stopped is missing."""
     rows = await database.fetch(statements("progress")["stoppers"], campaign_ids)
     return {row["campaign_id"]: Person(row["actor"], row["at"]) for row in rows}
 

@@ -23,8 +23,8 @@ COMPARED = ("delivered", "read", REPLIED)  # more is better
 
 @dataclass(frozen=True, slots=True)
 class VariantResult:
-    """What became of a variant's recipients. `sent`: those whose message was accepted or failed; the others
-    were not sent to. `counts`: by measure.
+    """The results of one variant. `sent` counts recipients whose message was accepted or failed; the others
+    were not sent to. `counts` has a number for each measure.
     """
 
     variant: str
@@ -34,7 +34,7 @@ class VariantResult:
     counts: Mapping[str, int]
 
     def interval(self, measure: str) -> Interval:
-        """Of the measure's share of `sent`."""
+        """Return the interval of the measure's share of `sent`."""
         return wilson_interval(self.counts[measure], self.sent)
 
     def share(self, measure: str) -> float | None:
@@ -69,7 +69,7 @@ def _result(name: str, templates: Sequence[TemplateShare], line: Line) -> Varian
 
 
 def verdicts(results: Sequence[VariantResult]) -> dict[str, str]:
-    """For each measure, which variant does better, or that it is too early to say."""
+    """Return in words, for each measure, which variant does better, or that it is too early to say."""
     if not results:
         return {}
     return {measure: _in_words(winner(results, measure)) for measure in COMPARED}

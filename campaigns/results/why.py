@@ -1,6 +1,6 @@
-"""Why a campaign stands as it does: what it waits for, who stopped it, where, and until when.
+"""The explanation of a campaign's state: what it waits for, who stopped it, where, and until when.
 
-The words of each language are in `texts`. Commands, JSON and pages say them.
+The words of each language are in `texts`. Commands, JSON and pages show them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from drumbeat.engine.core.states import WAITS, CampaignState, ReasonCode
 
 
 class Person(NamedTuple):
-    """Who did something to a campaign, and when."""
+    """A person who did something to a campaign, and when."""
 
     actor: str
     at: datetime
@@ -67,7 +67,7 @@ def _english() -> Texts:
 
 
 def reason_in_words(whys: Sequence[Why], stored: str) -> str:
-    """Why a campaign is in its state: as people say it, else as it is stored; empty without a reason."""
+    """Return why a campaign is in its state: in words for people, else as stored; empty without a reason."""
     return next((why.words for why in whys if why.is_reason), stored)
 
 
@@ -163,7 +163,7 @@ def _quota(number: NumberProgress) -> dict[str, Any]:
 
 
 def _of_number(number: NumberProgress) -> Iterator[Why]:
-    """What keeps one number from its limit, while the campaign is sent."""
+    """Give what keeps one number from its limit while the campaign is sent."""
     label, reason = number.label, number.suspended_reason or ""
     if number.stopped:
         yield _why("stopped", number=label, reason=reason)

@@ -35,7 +35,7 @@ def column_index(header: Sequence[str], wanted: str, *, where: str, otherwise: s
 
 
 def has_column(header: Sequence[str], wanted: str) -> bool:
-    """Whether `column_index` would find the column, or find it more than once."""
+    """Return whether `column_index` would find the column, or find it more than once."""
     return any(_plain(name) == _plain(wanted) for name in header)
 
 

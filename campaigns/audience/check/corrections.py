@@ -25,7 +25,7 @@ def corrected(batch: RowBatch, corrections: Corrections) -> RowBatch:
 
 
 def sha256_of(corrections: Corrections) -> str | None:
-    """What identifies the corrections, which may be many; None if there is none."""
+    """Return a hash that identifies the corrections, which may be many; None if there are none."""
     if not corrections:
         return None
     return hashlib.sha256(orjson.dumps(sorted(corrections.items()))).hexdigest()

@@ -56,7 +56,10 @@ class HeaderMediaCheck:
 
 
 def file_problem(kind: str, path: Path) -> str | None:
-    """Why a header cannot show a file, as the code of a rejected row. OSError if it cannot be read."""
+    """Return why a header cannot show a file, as the code of a rejected row; None if it can.
+
+    Raise OSError if the file cannot be read.
+    """
     if not path.is_file():
         return "media_unreadable" if path.exists() else "media_missing"
     with path.open("rb") as file:

@@ -71,7 +71,7 @@ def staged_batches(
 
 
 def worker_count(total_bytes: int) -> int:
-    """How many processes to start; 0 if this process alone is as fast."""
+    """Return how many processes to start; 0 if this process alone is as fast."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, WORKERS_MAX) if cores > 1 and total_bytes >= WORKERS_BYTES_MIN else 0
 

@@ -53,14 +53,15 @@ class CheckedBatch:
 
 @dataclass(frozen=True, slots=True)
 class RowRules:
-    """What a person wants from each row, whatever the audience's form.
+    """The requirements that each row must meet, whatever the form of the audience.
 
-    `params`: a column for each placeholder in order, or `=text` for a fixed text. `region`: the country of
-    national numbers. `mapped`: another name for a column → its name in the audience. `defaults`: a column →
-    the text for its empty cells. Columns are given by either name. `as_mobile`: see `mobile_forms`. `choice`:
-    which of several templates a row gets. `media`: the first of `params` is the media of the header.
-    `corrections`: rows that stand in for those of the audience. `is_stored`: the rows are recipients of a
-    campaign, and the first column has their phones as they are stored.
+    `params` has a column for each placeholder in order, or `=text` for a fixed text. `region` is the country
+    of national numbers. `mapped` leads from another name for a column to its name in the audience. `defaults`
+    leads from a column to the text for its empty cells. Columns are given by either name. `as_mobile` is
+    explained in `mobile_forms`. `choice` says which of several templates a row gets. `media` is set if the
+    first of `params` is the media of the header. `corrections` are rows that stand in for those of the
+    audience. `is_stored` says that the rows are recipients of a campaign, and that the first column has their
+    phones as they are stored.
     """
 
     phone_column: str = "phone"

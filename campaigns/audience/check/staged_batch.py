@@ -17,8 +17,8 @@ _BETWEEN = "\0,\0".join  # the text between two variables; see `_escaped`
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """What a process needs to check pieces of one table: the arguments of `row_check`, and the delimiter of
-    CSV; None if the rows are those of a spool.
+    """The facts that a process needs to check pieces of one table: the arguments of `row_check`, and the
+    delimiter of CSV. The delimiter is None if the rows are those of a spool.
     """
 
     header: Sequence[str]

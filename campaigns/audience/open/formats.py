@@ -13,7 +13,7 @@ HEAD_BYTES = 1 << 12
 
 
 class Packing(StrEnum):
-    """What a file may be packed with."""
+    """A form in which a file may be packed."""
 
     GZIP = "gzip"
     ZIP = "zip"

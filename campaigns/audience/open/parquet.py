@@ -43,7 +43,7 @@ def _pyarrow(name: str) -> tuple[Any, Any]:
 
 
 def _column_text(arrow: Any, field: Any, name: str) -> Callable[[Any], list[str]]:
-    """How a column becomes texts."""
+    """Return a function that turns a column of this type into texts."""
     kinds, kind = arrow.types, field.type
     if kinds.is_dictionary(kind):
         kind = kind.value_type

@@ -292,7 +292,7 @@ def read_plain(piece: Piece, delimiter: str, width: int) -> RowBatch | None:
 
 
 def is_blank(row: Row) -> bool:
-    """Whether the row has no text. Spreadsheets leave such lines at the end; they are not rows."""
+    """Return whether the row has no text. Spreadsheets leave such lines at the end; they are not rows."""
     return not any(cell and not cell.isspace() for cell in row)
 
 

@@ -45,8 +45,10 @@ _LOST_IN: Mapping[Format | Packing, Callable[[BinaryIO, str, str], LostCells]] =
 
 
 class SheetRequest(NamedTuple):
-    """Which sheet of which workbook; None: the only visible one with rows. `memory_bytes`: the limit.
-    `names_only`: which sheets there are, instead of the rows of one.
+    """A request for one sheet of a workbook. `sheet` None asks for the only visible sheet with rows.
+
+    `memory_bytes` is the limit of the process. `names_only` asks for the names of the sheets instead of the
+    rows of one.
     """
 
     name: str
@@ -56,7 +58,7 @@ class SheetRequest(NamedTuple):
 
 
 class SheetFound(NamedTuple):
-    """What was read of a sheet, apart from its rows: the values of a `Spool`."""
+    """The facts about a sheet that was read, apart from its rows: the values of a `Spool`."""
 
     name: str
     form: str
@@ -109,7 +111,9 @@ def _damaged(file: BinaryIO, name: str, error: CalamineError) -> UnreadableAudie
 
 
 def _is_encrypted(file: BinaryIO) -> bool:
-    """Whether it is an encrypted workbook in the container of old ones; the library does not know these."""
+    """Return whether it is an encrypted workbook in the container of old ones. The library does not know
+    these.
+    """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return content.find("EncryptedPackage".encode("utf-16-le")) >= 0
 
