@@ -68,9 +68,10 @@ __all__ = [
 
 @asynccontextmanager
 async def open_drumbeat(**settings: Any) -> AsyncIterator["Drumbeat"]:
-    """The installation that settings name: these, else those of the environment, else of drumbeat.toml.
+    """Give the installation that `settings` name. Without them, the settings of the environment count, and
+    then those of drumbeat.toml.
 
-    Starts the embedded Postgres if no database is named, and brings the database to this version.
+    This starts the embedded Postgres if no database is named, and brings the database to this version.
     """
     loaded = load_settings(**settings)
     url = await asyncio.to_thread(prepare_database, loaded)

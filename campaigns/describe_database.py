@@ -7,5 +7,5 @@ from drumbeat.engine.store.queries import queries
 
 
 async def describe_database(database: Pool | Connection) -> str:
-    """The name of the database and its address or socket directory, for an error message."""
+    """Return the name of the database and its address or socket directory, for an error message."""
     return f"database {await database.fetchval(queries('session')['describe_database'])}"

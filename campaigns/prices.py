@@ -62,7 +62,7 @@ def cost_of(countries: Mapping[str, int], category: str, prices: PriceTable) -> 
 
 
 def sum_of(costs: Sequence[Cost]) -> Cost:
-    """The cost of messages of several categories together."""
+    """Return the cost of messages of several categories together."""
     totals: dict[str, Decimal] = {}
     unpriced: dict[str, int] = {}
     for cost in costs:
@@ -80,7 +80,9 @@ def sum_of(costs: Sequence[Cost]) -> Cost:
 
 
 def read_prices(path: Path) -> dict[tuple[str, str], Price]:
-    """The table of a CSV file; ConfigurationError names the row and the column that is wrong."""
+    """Read the table of a CSV file. Raise a ConfigurationError that names the row and the column that is
+    wrong.
+    """
     try:
         if path.stat().st_size > FILE_BYTES_MAX:
             raise ConfigurationError("the file is larger than 1 MiB", where=str(path))

@@ -23,4 +23,4 @@ ProgressCallback = Callable[[PlanProgress], None]
 
 
 def no_progress(progress: PlanProgress) -> None:
-    """A callback that shows nothing."""
+    """Show nothing."""

@@ -52,7 +52,7 @@ EVERYBODY = ExportFilter()
 async def export_records(
     pool: Pool | Connection, campaign_id: int, wanted: ExportFilter
 ) -> AsyncIterator[list[asyncpg.Record]]:
-    """Recipients as they are stored. The filter's languages and variants are not looked at."""
+    """Give pages of recipients as they are stored. The filter's languages and variants are not applied."""
     states = sorted(wanted.states) or None
     ordinal = -1
     while ranges := await pool.fetch(
@@ -65,7 +65,7 @@ async def export_records(
 
 
 async def require_kept(pool: Pool | Connection, campaign_id: int, name: str) -> None:
-    """ConfigurationError if the recipients of a planned campaign were pruned."""
+    """Raise ConfigurationError if the recipients of a planned campaign were pruned."""
     if not await pool.fetchval(statements("report")["has_ranges"], campaign_id):
         raise ConfigurationError(
             f'the recipients of "{name}" were dropped by `db prune`',

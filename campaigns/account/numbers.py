@@ -59,7 +59,7 @@ class BusinessNumber:
 
     @property
     def said_tier(self) -> Tier | None:
-        """The messaging limit that the service says at present, if it is understood."""
+        """Return the messaging limit that the service states now; None if its word is not understood."""
         return parse_tier(self.messaging_limit_tier)
 
 
@@ -84,7 +84,7 @@ async def sync_numbers(
 
 
 async def list_numbers(pool: Pool) -> list[BusinessNumber]:
-    """All stored numbers, ordered by id."""
+    """Return all stored numbers, ordered by id."""
     rows = await pool.fetch(statements("numbers")["list"], DEFAULT_LIMIT_PER_S)
     standings = await read_number_standings(pool)
     return [
@@ -98,10 +98,10 @@ async def list_numbers(pool: Pool) -> list[BusinessNumber]:
 
 
 async def set_limit(pool: Pool, phone_number_id: str, limit_per_s: float | None, *, actor: str = "") -> None:
-    """Set a limit by hand; None restores the service's limit. A running owner follows. `actor`: for the
-    audit.
+    """Set a limit by hand; None restores the service's limit. A running owner follows. `actor` is noted in
+    the audit.
 
-    UsageError if no number can keep to the rate, ConfigurationError if the number is not stored.
+    Raise UsageError if no number can keep to the rate, ConfigurationError if the number is not stored.
     """
     if limit_per_s is not None:
         try:
@@ -116,9 +116,11 @@ async def set_limit(pool: Pool, phone_number_id: str, limit_per_s: float | None,
 
 
 async def resume_number(pool: Pool, phone_number_id: str, *, actor: str) -> ResumedNumber:
-    """Let a number send again that was stopped until a person acts, or that rests. `actor`: for the audit.
+    """Let a number send again that rests, or that was stopped until a person acts. `actor` is noted in the
+    audit.
 
-    Campaigns that were paused because of it stay paused. ConfigurationError if the number is not stored.
+    Campaigns that were paused because of it stay paused. Raise ConfigurationError if the number is not
+    stored.
     """
     sql = statements("numbers")
     async with pool.acquire() as connection, connection.transaction():

@@ -81,7 +81,7 @@ class TemplateForm:
 
     @property
     def wanted_examples(self) -> list[str]:
-        """The placeholders that need an example, in their order."""
+        """Return the placeholders that need an example, in their order."""
         if self.is_code:
             return []
         parts = [("header", self.header_text), ("body", self.body)]
@@ -175,7 +175,7 @@ class TemplateForm:
         return NewTemplate(self.name, self.language, self.category, self.components(), form)
 
     def preview(self) -> RenderedMessage:
-        """The message with the examples in place, as far as they are typed."""
+        """Return the message with the examples in place. A placeholder without an example stays as it is."""
         if self.is_code:
             return self.code.preview()
         given = {
@@ -187,7 +187,7 @@ class TemplateForm:
         return render_message(self.components(), list(given), list(given.values()), sample)
 
     def field_of_refusal(self, words: str) -> str | None:
-        """The field that the service's words are about; None if they name none that the form shows."""
+        """Return the field that the service's words are about; None if they name none that the form shows."""
         named = (name for pattern, name in _FIELDS_NAMED if re.search(pattern, words, re.IGNORECASE))
         field_named = next(named, None)
         if self.is_code:
@@ -199,7 +199,7 @@ class TemplateForm:
 
 
 def names_in(text: str) -> list[str]:
-    """The placeholders of a text, each once; numbers in their order."""
+    """Return the placeholders of a text, each once; numbers in their order."""
     found = list(dict.fromkeys(PLACEHOLDER.findall(text)))
     return sorted(found, key=int) if all(name.isascii() and name.isdecimal() for name in found) else found
 

@@ -31,8 +31,8 @@ def is_deletable(campaign: Campaign) -> bool:
 async def delete_campaign(url: str, name: str, *, actor: str) -> DeletedCampaign:
     """Delete a campaign that was never started, or what an interrupted create or delete left of one.
 
-    UsageError if it was started. TryLater while another process creates it, and if it was started or planned
-    anew meanwhile.
+    Raise UsageError if it was started. Raise TryLater while another process creates it, and if it was started
+    or planned anew meanwhile.
     """
     connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
     try:

@@ -44,7 +44,7 @@ class RetryOptions:
 
 
 def retry_name(name: str) -> str:
-    """The name of the retry of a campaign: `spring/retry-1` after `spring`, then `spring/retry-2`."""
+    """Return the name of the retry of a campaign: `spring/retry-1` after `spring`, then `spring/retry-2`."""
     found = _RETRY_NAME.fullmatch(name)
     return f"{name}/retry-1" if found is None else f"{found[1]}/retry-{int(found[2]) + 1}"
 
@@ -60,9 +60,11 @@ async def plan_retry(
     original: CampaignSpec | None = None,
     open_uploads: OpenUploads = no_uploads,
 ) -> CreatedCampaign:
-    """Plan the retry, or find that it is planned already. Errors as `create_campaign`; TryLater while another
-    process plans a retry of the same campaign. `original`: the options of the campaign, if they are stored as
-    they were given.
+    """Plan the retry, or find that it is planned already. `original` are the options of the campaign, if they
+    are stored as they were given.
+
+    Raise the errors of `create_campaign`, and TryLater while another process plans a retry of the same
+    campaign.
     """
     connection = await connect(url)
     try:
@@ -90,7 +92,9 @@ async def plan_retry(
 async def _known(
     connection: Connection, new_name: str, retried: str, codes: Sequence[int]
 ) -> CreatedCampaign | None:
-    """The same retry, if it is planned: whoever failed since then does not make it another one."""
+    """Return the same retry if it is planned already. Recipients who failed since then do not make it a
+    different one.
+    """
     row = await connection.fetchrow(statements("plan")["planned_retry"], new_name)
     if row is None or {key: row["options"].get(key) for key in (RETRY_OF, RETRY_CODES)} != retry_options(
         retried, codes
@@ -104,7 +108,7 @@ async def _known(
 
 
 def with_options_of(original: CampaignSpec, retry: CampaignSpec) -> CampaignSpec:
-    """The retry with what fills the templates, the guards and the order of the original campaign.
+    """Return the retry with what fills the templates, the guards and the order of the original campaign.
 
     No canary: the recipients are few, and failed before. A person keeps the variant.
     """
@@ -129,7 +133,7 @@ def retry_spec(
     new_name: str,
     given: RetryOptions,
 ) -> CampaignSpec:
-    """The options of the retry: those of the campaign, without its start and end."""
+    """Return the options of the retry: those of the campaign, without its start and end."""
     media = template.get("header_media")
     return CampaignSpec(
         name=new_name,

@@ -62,7 +62,7 @@ class Bars:
 
 @contextmanager
 def progress_of(turns: int, *, quiet: bool) -> Iterator[ProgressListener]:
-    """The display for these options and this terminal."""
+    """Give the display for these options and this terminal."""
     if quiet:
         yield Silent()
         return

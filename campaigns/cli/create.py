@@ -135,7 +135,7 @@ def _audience_lines(created: CreatedCampaign) -> Iterator[str]:
 
 
 def _earlier_lines(created: CreatedCampaign) -> Iterator[str]:
-    """Warnings about people who got, or are about to get, another message."""
+    """Give warnings about people who got, or are about to get, another message."""
     if created.same_audience:
         others = ", ".join(f'"{name}"' for name in created.same_audience)
         yield (

@@ -41,7 +41,7 @@ def database_blamed(url: str) -> Iterator[None]:
 
 
 def error_of(problem: Exception, url: str) -> DrumbeatError | None:
-    """The error for a failure of the database; None if the database is not the cause."""
+    """Return the error for a failure of the database; None if the database is not the cause."""
     where, detail = safe_url(url), _detail(problem)
     if isinstance(problem, _BUSY):
         return TryLater(f"the database {where} is too busy: {detail}", remedy="try again")
@@ -62,7 +62,9 @@ def error_of(problem: Exception, url: str) -> DrumbeatError | None:
 
 
 def _detail(problem: Exception) -> str:
-    """The text of the system or the server. The driver's texts about misuse would only confuse a person."""
+    """Return the text of the system or the server. The driver's texts about misuse would only confuse a
+    person.
+    """
     if isinstance(problem, asyncpg.InterfaceError | asyncpg.InternalClientError):
         return "it was closed while it was in use"
     return system_error_text(problem)

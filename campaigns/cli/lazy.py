@@ -21,9 +21,10 @@ class CommandGroup:
 
 
 def lazy_group(table: Mapping[str, str | CommandGroup]) -> type[TyperGroup]:
-    """A group class for `typer.Typer(cls=…)`.
+    """Return a group class for `typer.Typer(cls=…)`.
 
-    `table`: command → the module whose `app` is the command or a group with it, or a nested group.
+    `table` leads from a command to the module whose `app` is the command or a group with it, or to a nested
+    group.
     """
 
     class LazyGroup(TyperGroup):

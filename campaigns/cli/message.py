@@ -116,7 +116,7 @@ def _plan_and_run(spec: CampaignSpec, to: str, *, json: bool) -> int:
 
 
 def _content(text: str | None, file: Path | None, reply_to: str | None) -> dict[str, Any] | None:
-    """The free-form message, if one is given."""
+    """Return the free-form message, if one is given."""
     if text is not None and file is not None:
         raise UsageError("say what to send", remedy="give --text or --file, not both")
     if text is not None:

@@ -78,7 +78,7 @@ class JsonView:
 
 
 def view_for(*, json: bool, quiet: bool) -> View | None:
-    """The view for these options and this terminal; None shows nothing."""
+    """Return the view for these options and this terminal. A view of None shows nothing."""
     if quiet:
         return None
     if json:

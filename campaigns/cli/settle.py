@@ -116,7 +116,9 @@ def _sends_only_in_doubt(status: CampaignStatus, queued: int) -> bool:
 
 
 def _who_sends(status: CampaignStatus, queued: int) -> str:
-    """Return which process sends the queued messages and how to continue; empty if nobody waits."""
+    """Return which process sends the queued messages and how to continue. The text is empty if nobody waits,
+    or if the campaign neither runs nor is paused.
+    """
     who = pluralise(status.waiting, "recipient waits", "recipients wait")
     waiting = f"{who} for a message, perhaps a second one"
     if not (queued or status.waiting):

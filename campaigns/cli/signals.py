@@ -33,7 +33,9 @@ class Stop:
 
 @contextmanager
 def stop_on_signals() -> Iterator[Stop]:
-    """In this block, the first signal only sets the event. Needs the running loop of the main thread."""
+    """Let the first signal in this block only set the event. This needs the running loop of the main
+    thread.
+    """
     loop = asyncio.get_running_loop()
     stop = Stop()
     former = {number: signal.getsignal(number) for number in STOP_SIGNALS}

@@ -46,7 +46,7 @@ def quota_text(used: int | None, limit: int | None) -> str:
 
 
 def quota_warning(days: int) -> str:
-    """That the messaging limits are too low for one day."""
+    """Return the warning that the messaging limits are too low for one day."""
     return (
         f"warning: the messaging limits do not allow it in 24 hours: it takes {days} periods of 24 hours"
         " at least"
@@ -59,13 +59,13 @@ def how_to_resume(phone_number_id: str) -> str:
 
 
 def counts_line(status: CampaignStatus) -> str:
-    """The states that are not empty: `pending 3, accepted 17`."""
+    """Return the states that are not empty: `pending 3, accepted 17`."""
     present = [f"{state} {status.counts[state]:,}" for state in RecipientState if status.counts[state]]
     return ", ".join(present) or "no recipients"
 
 
 def progress_line(status: CampaignStatus, rate_per_s: float) -> str:
-    """One line for logs: recipients done, rate and remaining time."""
+    """Return one line for logs: recipients done, rate and remaining time."""
     done = status.recipients - status.waiting
     share = 100 * done / status.recipients if status.recipients else 100.0
     left = f", {duration(status.waiting / rate_per_s)} left" if rate_per_s > 0 and status.waiting else ""
@@ -81,12 +81,12 @@ def _in_brackets(words: str) -> str:
 
 
 def order_text(priority: str, share_percent: int | None) -> str:
-    """`priority high, share 30 %`."""
+    """Return the order in words: `priority high, share 30 %`."""
     return f"priority {priority}" + ("" if share_percent is None else f", share {share_percent} %")
 
 
 def _health_lines(status: CampaignStatus) -> Iterator[str]:
-    """The order, the canary and the error budget, as far as they were asked for."""
+    """Give the order, the canary and the error budget, as far as they were asked for."""
     if status.priority != Priority.NORMAL.word or status.share_percent is not None:
         yield order_text(status.priority, status.share_percent)
     if (canary := status.canary) is not None:
@@ -98,7 +98,7 @@ def _health_lines(status: CampaignStatus) -> Iterator[str]:
 
 
 def status_lines(status: CampaignStatus) -> Iterator[str]:
-    """The lines of `campaign status`."""
+    """Give the lines of `campaign status`."""
     yield f"{status.name}: {status.state}{_in_brackets(status.reason_in_words)}"
     if status.state is CampaignState.DRAFT and status.start_at is not None:
         yield how_to_start(status.name)

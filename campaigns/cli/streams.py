@@ -56,7 +56,7 @@ def secure_streams() -> None:
 
 
 def stdout_error() -> OSError | None:
-    """The error of a failed write to stdout, or None."""
+    """Return the error of a failed write to stdout, or None."""
     try:
         if sys.stdout is not None:  # None after `>&-`
             sys.stdout.flush()

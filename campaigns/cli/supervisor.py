@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 
 def wait_s(failures: int) -> float:
-    """Seconds to wait before a restart; `failures` counts ends in a row, from 1."""
+    """Return the seconds to wait before a restart. `failures` counts ends in a row, from 1."""
     return min(RESTART_S_MAX, RESTART_S_MIN * 2.0 ** min(failures - 1, 10))
 
 

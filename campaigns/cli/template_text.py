@@ -20,7 +20,7 @@ _OPTIONAL = {
 
 
 def template_lines(stored: StoredTemplate) -> Iterator[str]:
-    """A title, the components, then the options of `campaign create` in the order of `--param`."""
+    """Give a title, the components, then the options of `campaign create` in the order of `--param`."""
     yield f"{stored.name}  {stored.language}  {stored.status}  {stored.category or ''}".rstrip()
     if stored.status_reason:
         yield f"  reason: {sanitise(stored.status_reason)}"

@@ -123,7 +123,7 @@ def _command(part: list[str], options: list[str]) -> list[str]:
 
 
 def _metrics_options(metrics: MetricsAddress | None, nth: int) -> list[str]:
-    """The options of the nth process, from 0: the ports of several processes follow each other."""
+    """Return the options of the nth process, from 0. The ports of several processes follow each other."""
     if metrics is None:
         return ["--no-metrics"]
     port = metrics.port + nth if metrics.port else 0

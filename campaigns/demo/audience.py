@@ -85,7 +85,7 @@ def _french() -> Iterator[str]:
 
 
 def _american() -> Iterator[str]:
-    """The fictional numbers of the area codes that exist."""
+    """Give the fictional numbers of the area codes that exist."""
     for area in range(200, 990):
         if phonenumbers.is_valid_number(phonenumbers.parse(f"+1{area}5550100")):
             yield from (f"+1{area}5550{line}" for line in range(100, 200))
@@ -102,7 +102,7 @@ def _with_hole(chance: random.Random, row: list[str]) -> list[str]:
 
 
 def _written(chance: random.Random, phone: str) -> str:
-    """The number in one of the forms that people write."""
+    """Return the number in one of the forms that people write."""
     digits = phone[1:]
     if digits.startswith("1"):
         area, office, line = digits[1:4], digits[4:7], digits[7:]

@@ -66,7 +66,7 @@ def decide(request: StartRequest | None, content_hash: str, name: str, *, is_per
 
 
 async def start_request(database: Pool | Connection, campaign: Campaign) -> StartRequest | None:
-    """The request that waits for approval; None if there is none, or if the campaign changed since."""
+    """Return the request that waits for approval; None if there is none, or if the campaign changed since."""
     row = await _row(database, campaign.campaign_id)
     found = await _request(database, campaign.campaign_id)
     waits = found is not None and found.approved_by is None and found.content_hash == row["content_hash"]
@@ -84,10 +84,10 @@ async def release_by_two(
     is_person: bool,
     now: bool = False,
 ) -> Released:
-    """Start or resume a campaign; if it was never started, only once a second person asks for it too.
-    `person`: who stands behind the actor, if that is a program.
+    """Start or resume a campaign. If it was never started, do so only once a second person asks for it too.
 
-    `now`: of a resume. Errors as `start_checked` and `resume_checked`.
+    `person` is the one behind the actor, if the actor is a program. `now` has the meaning that it has for a
+    resume. Raise the errors of `start_checked` and `resume_checked`.
     """
     release = start_checked if event is CampaignEvent.START else partial(resume_checked, now=now)
     async with pool.acquire() as connection, connection.transaction():

@@ -60,7 +60,7 @@ class _Hashes:
         self._key = key
 
     def phone(self, spellings: Sequence[int]) -> int:
-        """The same negative number for all spellings of a phone."""
+        """Return the same negative number for all spellings of a phone."""
         digest = hmac.digest(self._key, str(max(spellings)).encode(), hashlib.sha256)
         return -1 - (int.from_bytes(digest[:8]) >> 1)
 
@@ -72,10 +72,10 @@ class _Hashes:
 
 
 async def forget_person(connection: Connection, spellings: Sequence[int], *, actor: str) -> ForgetReceipt:
-    """Erase the person and note it in the audit. Again, it erases only what came since.
+    """Erase the person and note it in the audit. A second call erases only what came since.
 
-    A campaign that does not run skips the person first. TryLater if the person is in doubt, or if a campaign
-    that runs may still send.
+    In campaigns that do not run, the person is skipped first. Raise TryLater if the person is in doubt, or if
+    a campaign that runs may still send.
     """
     async with connection.transaction():
         skipped = await _skip_unsent(connection, await _locked_states(connection, spellings))
@@ -86,7 +86,7 @@ async def forget_person(connection: Connection, spellings: Sequence[int], *, act
 
 
 async def read_receipt(pool: Pool, pseudonym: str) -> ForgetReceipt:
-    """The latest receipt with this pseudonym. NotFound if nobody was erased under it."""
+    """Return the latest receipt with this pseudonym. Raise NotFound if nobody was erased under it."""
     noted = await pool.fetchval(statements("results_pages")["receipt"], pseudonym)
     if noted is None:
         raise NotFound(f"nobody was erased as {pseudonym}")
@@ -95,8 +95,8 @@ async def read_receipt(pool: Pool, pseudonym: str) -> ForgetReceipt:
 
 
 async def _locked_states(connection: Connection, spellings: Sequence[int]) -> list[asyncpg.Record]:
-    """The person's recipients. Campaigns, ranges and range counters are locked, in this order: none of the
-    recipients is claimed or recorded meanwhile.
+    """Return the person's recipients. Campaigns, ranges and range counters are locked, in this order: none of
+    the recipients is claimed or recorded meanwhile.
     """
     keys = await find_recipients(connection, spellings)
     found = await connection.fetch(statements("person")["states"], *keys)

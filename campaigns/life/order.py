@@ -33,7 +33,7 @@ async def set_order(
 ) -> CampaignOrder:
     """Set what is given, and leave the rest. `even_share` removes the share.
 
-    Processes follow within a second. UsageError if the campaign has ended.
+    Processes follow within a second. Raise UsageError if the campaign has ended.
     """
     async with connection.transaction():
         campaign = await find_campaign(connection, name)

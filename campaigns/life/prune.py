@@ -63,7 +63,7 @@ class Pruning:
 async def prune(pool: Pool, *, older_than_days: int, dry_run: bool) -> Pruning:
     """Drop the months whose campaigns all ended more than `older_than_days` days ago.
 
-    `dry_run` returns the same and drops nothing. TryLater if the tables stay locked.
+    `dry_run` returns the same and drops nothing. Raise TryLater if the tables stay locked.
     """
     async with pool.acquire() as connection:
         months = await connection.fetch(statements("prune")["months"], older_than_days)

@@ -82,9 +82,9 @@ async def run_campaign(
     then sets `stop`.
 
     Starts a draft or a due campaign. Never lifts a pause, and raises the error that `paused` makes of it.
-    Raises TryLater if the start is in the future or another process has a number; with `wait`, it waits for
-    both, and starts a draft for the process that has the number: a worker then sends it. Raises Unreachable
-    if the service does not answer, TryLater if `until` has passed. `max_failed` overrides the campaign's own.
+    Raise TryLater if the start is in the future or another process has a number; with `wait`, it waits for
+    both, and starts a draft for the process that has the number: a worker then sends it. Raise Unreachable if
+    the service does not answer, TryLater if `until` has passed. `max_failed` overrides the campaign's own.
     `metrics`: where metrics are served while it sends. `compare_templates` False: they were read just now.
     `settle_timeout_s`: how long to wait for statuses afterwards, so that `max_failed` is judged by them;
     None: not at all.
@@ -205,7 +205,7 @@ def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
 
 
 def paused(status: CampaignStatus | Campaign) -> DrumbeatError:
-    """The error with which a run of a paused campaign ends."""
+    """Return the error with which a run of a paused campaign ends."""
     message = f'the campaign "{status.name}" is paused: {status.reason}'
     resume = command_text("campaign", "resume", status.name)
     error = REASONS[status.reason_code].error if status.reason_code else TryLater
@@ -220,7 +220,7 @@ def paused(status: CampaignStatus | Campaign) -> DrumbeatError:
 
 
 async def require_reachable(service: ServiceSettings) -> None:
-    """Open a connection to the service or to the proxy; Unreachable if it does not answer."""
+    """Open a connection to the service or to the proxy. Raise Unreachable if it does not answer."""
     address = urlsplit(service.proxy or service.base_url)
     port = address.port or (443 if address.scheme == "https" else 80)
     try:
@@ -277,7 +277,9 @@ async def _begin(check: TemplateCheck | None, campaign: Campaign, connection: Co
 
 
 async def _start_for_owner(pool: Pool, campaign: Campaign, begin: Begin) -> None:
-    """A worker never gives its numbers to a run, so a draft that waited for them would wait for ever."""
+    """Start a draft for the process that owns its numbers. A worker never gives its numbers to a run, so a
+    draft that waited for them would wait for ever.
+    """
     if campaign.state is CampaignState.DRAFT:
         async with pool.acquire() as connection:
             await begin(campaign, connection)

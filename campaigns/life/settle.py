@@ -33,7 +33,7 @@ class Settled:
         return may_send and not all(group.reason.startswith(OPTED_OUT) for group in self.left.groups)
 
     def as_json(self) -> dict[str, Any]:
-        """The document of `--json`."""
+        """Return the document of `--json`."""
         return {
             "schema": 1,
             "name": self.campaign.name,
@@ -50,9 +50,10 @@ class Settled:
 async def settle_campaign(
     pool: Pool, name: str, action: str | None, silence_s: float, *, actor: str, lost_s: int = 0
 ) -> Settled:
-    """Do the action (`resend`, `assume-sent`, `lost-time`, or None), then read who is left in doubt.
+    """Do the action (`resend`, `assume-sent`, `lost-time`, or None), then read who is left in doubt. Send
+    nothing.
 
-    Sends nothing. `lost_s`: of `lost-time`.
+    `lost_s` is the length of the lost time, for `lost-time`.
     """
     async with pool.acquire() as connection:
         campaign = await find_campaign(connection, name)

@@ -30,7 +30,7 @@ class TemplateCheck:
     """A check of templates for one command. `notes` are sentences that a person should read."""
 
     def __init__(self, pool: Pool, service: ServiceSettings | None) -> None:
-        """`service` None: the settings do not name it."""
+        """Take the pool and the service; `service` None means that the settings do not name it."""
         self._pool = pool
         self._service = service
         self._known: dict[str, Definitions] = {}  # by name: several campaigns may have the same template
@@ -39,8 +39,8 @@ class TemplateCheck:
         self.notes: list[str] = []
 
     async def __call__(self, campaign: Campaign) -> None:
-        """ConfigurationError if the service would refuse the campaign's messages; TemplateStopped if it does
-        so only while a template is paused, disabled or rejected.
+        """Raise ConfigurationError if the service would refuse the campaign's messages. Raise TemplateStopped
+        if it does so only while a template is paused, disabled or rejected.
         """
         stored = await self._pool.fetchval(statements("report")["templates"], campaign.campaign_id)
         try:
@@ -97,12 +97,12 @@ class TemplateCheck:
 
 
 def _as_definitions(frozen: Iterable[CampaignTemplate]) -> Definitions:
-    """So that a template which is not stored counts as unchanged."""
+    """Return the frozen definitions, with which a template that is not stored counts as unchanged."""
     return {(template.name, template.language): template.definition for template in frozen}
 
 
 def checking(pool: Pool, settings: Settings) -> TemplateCheck:
-    """The check with the service of the settings."""
+    """Return the check that asks the service of the settings."""
     try:
         return TemplateCheck(pool, settings.service())
     except ConfigurationError:

@@ -80,7 +80,7 @@ Code = Annotated[
 
 
 def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
-    """`a=b` → {"a": "b"}; UsageError for a text without `=`, or a name that occurs twice."""
+    """Return {"a": "b"} for `a=b`. Raise UsageError for a text without `=`, or a name that occurs twice."""
     found: dict[str, str] = {}
     for text in given or ():
         name, equals, value = text.partition("=")
@@ -100,7 +100,9 @@ def audience_of(
     state: RecipientState | None,
     code: int | None,
 ) -> Path | SqlQuery | CampaignResult:
-    """The one audience that the options name; UsageError for none, two, or options of another one."""
+    """Return the one audience that the options name. Raise UsageError for none, for two, and for options that
+    belong to another one.
+    """
     if [file, sql, campaign].count(None) != 2:
         raise UsageError(
             "a campaign needs one audience",

@@ -15,7 +15,7 @@ Region = Annotated[
 
 
 def rejects_option(kind: str) -> Any:
-    """`--rejects` for a command whose lists are named `people.KIND.csv` by default."""
+    """Return `--rejects` for a command whose lists are named `people.KIND.csv` by default."""
     return typer.Option(
         help=f"File that lists the bad rows. Default: people.{kind}.csv for people.csv.", metavar="FILE"
     )

@@ -56,7 +56,7 @@ class CampaignOption:
 
 
 def options_of(function: Callable[..., Any]) -> tuple[CampaignOption, ...]:
-    """The options that a function takes, in its order."""
+    """Return the options that a function takes, in its order."""
     return tuple(map(_option, inspect.signature(function, eval_str=True).parameters.values()))
 
 
@@ -75,14 +75,16 @@ def _option(parameter: inspect.Parameter) -> CampaignOption:
 
 
 def _key(parameter: str, info: ParameterInfo) -> str:
-    """The option's name with `_` for `-`: `--start-at` is `start_at`, as settings are in drumbeat.toml."""
+    """Return the option's name with `_` for `-`: `start_at` for `--start-at`, as settings are in
+    drumbeat.toml.
+    """
     names = (info.default, *(info.param_decls or ())) if isinstance(info, OptionInfo) else ()
     long = [name for name in names if isinstance(name, str) and name.startswith("--")]
     return (long[0] if long else parameter).lstrip("-").replace("-", "_")
 
 
 def located(option: CampaignOption, value: Any, directory: Path) -> Any:
-    """The value, with its files named from `directory` if their paths are relative."""
+    """Return the value. A relative path in it is taken from `directory`."""
     if isinstance(value, list):
         return [located(option, part, directory) for part in value]
     if not isinstance(value, str | Path):
@@ -95,7 +97,9 @@ def located(option: CampaignOption, value: Any, directory: Path) -> Any:
 
 
 def keeps_given(function: Callable[Given, CampaignSpec]) -> Callable[Given, CampaignSpec]:
-    """The same function, whose campaign also keeps the options as they were given, for clones and edits."""
+    """Return the same function, but let its campaign keep the options as they were given, for clones and
+    edits.
+    """
     signature, options = inspect.signature(function), options_of(function)
 
     @wraps(function)
@@ -107,7 +111,7 @@ def keeps_given(function: Callable[Given, CampaignSpec]) -> Callable[Given, Camp
 
 
 def _given(options: tuple[CampaignOption, ...], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that are set, by their keys, as JSON can hold them and from any directory."""
+    """Return the set options by their keys, in a form that JSON can hold and that holds in any directory."""
     return {
         option.key: _plain(located(option, values[option.parameter], Path.cwd()))
         for option in options

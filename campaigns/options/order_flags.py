@@ -59,7 +59,7 @@ def order_of(
     canary_minutes: float | None,
     canary_approve: bool,
 ) -> OrderOptions:
-    """The options as one value; UsageError for an option of a canary without --canary."""
+    """Return the options as one value. Raise UsageError for an option of a canary without --canary."""
     if canary is None and (canary_max_failed is not None or canary_minutes is not None or canary_approve):
         raise UsageError("an option of the canary is given, and no --canary", remedy="add --canary 500")
     options = None

@@ -98,7 +98,7 @@ class CampaignSpec:
 
     @property
     def header_column(self) -> str | None:
-        """The column of `header`, if it is one."""
+        """Return the column of `header`; None if `header` is not a column."""
         return None if self.header is None or is_literal(self.header) else self.header
 
     @property
@@ -112,12 +112,12 @@ class CampaignSpec:
 
     @property
     def audience_file(self) -> Path | None:
-        """The path of the audience; None if it is no file."""
+        """Return the path of the audience; None if it is no file."""
         return self.audience if isinstance(self.audience, Path) else None
 
     @property
     def audience_name(self) -> str:
-        """Names the audience in errors."""
+        """Return the name that the audience has in errors."""
         match self.audience:
             case SqlQuery():
                 return WHERE
@@ -128,11 +128,13 @@ class CampaignSpec:
 
     @property
     def phone_number_ids(self) -> list[str]:
-        """Each number once, in the order given."""
+        """Return each number once, in the order given."""
         return list(dict.fromkeys(self.numbers))
 
     def checked_schedule(self) -> Schedule:
-        """Check the options that need neither file nor database; UsageError names the one that is wrong."""
+        """Check the options that need neither file nor database. Raise a UsageError that names the one that
+        is wrong.
+        """
         if not self.name.strip() or len(self.name) > NAME_CHARACTERS_MAX or "\x00" in self.name:
             raise UsageError(f"a campaign's name must have 1 to {NAME_CHARACTERS_MAX} characters", key="name")
         if self.name.startswith(BY_EXTERNAL_ID):
@@ -160,7 +162,7 @@ class CampaignSpec:
         return read_schedule(self.start_at, self.expires_at, self.window, self.time_zone)
 
     def checked_guards(self) -> Guards:
-        """Check the options of guards; UsageError names the one that is wrong."""
+        """Check the options of guards. Raise a UsageError that names the one that is wrong."""
         return self.guards.checked(self.checked_schedule())
 
     def _check_link(self) -> None:
@@ -201,7 +203,7 @@ class Identity:
         object.__setattr__(self, "content_hash", hashlib.sha256(content).hexdigest())
 
     def differences(self, stored: Mapping[str, Any]) -> list[Difference]:
-        """The options that differ from the stored ones."""
+        """Return the options that differ from the stored ones."""
         given = {**stored, **self.options}.keys() - {NOTED, VARIABLES}
         names = [name for name in given if stored.get(name) != self.options.get(name)]
         return [Difference(name, stored.get(name), self.options.get(name)) for name in sorted(names)]
@@ -215,11 +217,12 @@ def identify(
     header_content: str | None = None,
     corrected_rows: str | None = None,
 ) -> Identity:
-    """The identity of a campaign. Times are compared as moments, and the order of numbers does not count.
+    """Return the identity of a campaign. Times are compared as moments, and the order of numbers does not
+    count.
 
-    `excluded`, `header_content` and `corrected_rows`: what identifies the contents of `--exclude`, of
-    `--header-file` and of corrected rows. Options that earlier versions did not have are among them only if
-    given: their campaigns must stay the same.
+    `excluded`, `header_content` and `corrected_rows` identify the contents of `--exclude`, of `--header-file`
+    and of corrected rows. Options that earlier versions did not have are among them only if they are given:
+    the identity of earlier campaigns must stay the same.
     """
     media = spec.header_media
     later = {
@@ -265,7 +268,9 @@ def identify(
 
 
 def identify_again(spec: CampaignSpec, schedule: Schedule, stored: Mapping[str, Any]) -> Identity:
-    """The identity with these options and the audience of the stored campaign, which is not read again."""
+    """Return the identity with these options and the audience of the stored campaign, which is not read
+    again.
+    """
     return identify(
         spec,
         schedule,
@@ -277,7 +282,7 @@ def identify_again(spec: CampaignSpec, schedule: Schedule, stored: Mapping[str, 
 
 
 def retry_options(retry_of: str | None, codes: Sequence[int]) -> dict[str, Any]:
-    """The stored options of a retry; none for another campaign."""
+    """Return the stored options of a retry; none for another campaign."""
     return {} if retry_of is None else {RETRY_OF: retry_of, RETRY_CODES: sorted(set(codes))}
 
 
@@ -286,7 +291,7 @@ def _moment(moment: datetime | None) -> str | None:
 
 
 def text_of(value: Any) -> str:
-    """A stored option in words."""
+    """Return a stored option in words."""
     if isinstance(value, dict):
         return ", ".join(f"{name}={text}" for name, text in value.items())
     if isinstance(value, list):  # media have an id, a link and a file name; some are None

@@ -12,7 +12,7 @@ FIXED_TEXT = "="
 
 def variables_of(options: Mapping[str, Any]) -> Sequence[str]:
     """Return the column or `=text` of each variable, by the stored options. The media of a header comes
-    first, if each message names it.
+    first, if each message names its own.
     """
     if (stored := options.get(VARIABLES)) is not None:
         return list(stored)
@@ -23,8 +23,8 @@ def variables_of(options: Mapping[str, Any]) -> Sequence[str]:
 
 
 def shown_variables(options: Mapping[str, Any], variables: Sequence[str]) -> Sequence[str]:
-    """Return a recipient's variables for people. Of `--header-file` they get the name, since its path is of
-    this machine.
+    """Return a recipient's variables for people. They get only the name of a `--header-file`, since its path
+    is a path on this machine.
     """
     if not options.get("--header-file") or not variables or is_link(variables[0]):
         return variables

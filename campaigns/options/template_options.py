@@ -73,7 +73,7 @@ Experiment = Annotated[
 
 
 def first_template(template: str | None, variants: Sequence[Variant], experiment: str | None) -> str:
-    """The template that is given, or that of the first variant; UsageError for both or none."""
+    """Return the template that is given, or that of the first variant. Raise UsageError for both or none."""
     if (template is None) == (not variants):
         raise UsageError(
             "a campaign needs one template or several variants", remedy="give --template or --variant"
@@ -97,7 +97,7 @@ class HeaderOptions:
 def header_of(
     column: str | None, file: Path | None, link: str | None, media_id: str | None, filename: str | None
 ) -> HeaderOptions:
-    """UsageError for more than one kind of media, or a file name without media."""
+    """Raise UsageError for more than one kind of media, or a file name without media."""
     given = [each for each in (column, file, link, media_id) if each]
     if len(given) > 1:
         raise UsageError(

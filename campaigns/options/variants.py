@@ -22,7 +22,9 @@ class Variant:
 
 
 def read_variants(texts: Sequence[str]) -> tuple[Variant, ...]:
-    """`name=template` or `name=template:weight`, two at least; UsageError otherwise."""
+    """Read variants of the form `name=template` or `name=template:weight`. Raise UsageError for another form,
+    and for fewer than two.
+    """
     variants = tuple(map(_read, texts))
     if len(variants) == 1 or len(variants) > VARIANTS_MAX:
         raise UsageError(f"--variant is given 2 to {VARIANTS_MAX} times, not {len(variants)}")

@@ -81,7 +81,7 @@ def _drop_if_abandoned(draft: Path) -> None:
 
 def output_file(path: Path) -> OutputFile:
     """Return the file for this path. Devices and pipes are written to directly: a rename would replace them.
-    ConfigurationError for a link.
+    Raise ConfigurationError for a link.
     """
     if is_stream(path):
         return OutputFile(path, path)
@@ -102,7 +102,7 @@ def is_stream(path: Path) -> bool:
 
 
 def require_other_file(path: Path, source: Path, option: str) -> None:
-    """UsageError if `path` is the same file as `source`."""
+    """Raise UsageError if `path` is the same file as `source`."""
     try:
         is_same = path.samefile(source)
     except OSError:

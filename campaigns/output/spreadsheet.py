@@ -26,7 +26,7 @@ _VARIABLE_COLUMN = re.compile(r"variable_[0-9]+")
 
 
 def variable_column(number: int) -> str:
-    """The name of a variable's column in an export; `number` counts from 1."""
+    """Return the name of a variable's column in an export; `number` counts from 1."""
     return f"variable_{number}"
 
 

@@ -52,7 +52,7 @@ class Normaliser:
         self._plain = INTERNATIONAL if self._region is None else self._region.plain
 
     def normalise(self, text: str) -> int | str:
-        """The digits of E.164 as an integer, or a reject code (see `reject_file.REASONS`).
+        """Return the digits of E.164 as an integer, or a reject code (see `reject_file.REASONS`).
 
         With a region, a number is first read as national, then as international.
         """
@@ -96,8 +96,8 @@ class Normaliser:
         return "phone_decimal" if whole and isinstance(found, str) else found
 
     def _of_scientific(self, sign: str, whole: str, fraction: str | None, exponent: str) -> int | str:
-        """The number if all of its digits are there: 4.91701234567E+11 is 491701234567, 4.917E+11 has lost
-        some.
+        """Return the number if all of its digits are there: 4.91701234567E+11 is 491701234567, but 4.917E+11
+        has lost some.
         """
         fraction, shift = fraction or "", int(exponent)
         if sign == "-" or not 0 < shift <= len(fraction) or fraction[shift:].strip("0"):
@@ -139,7 +139,9 @@ class Normaliser:
 
 
 def _in_ascii(text: str) -> str:
-    """The number in ASCII digits, separators and plus. Keyboards and scripts have other ones."""
+    """Return the number with its digits, separators and plus in ASCII. Keyboards and scripts have
+    other ones.
+    """
     if text.isascii():
         return text
     return "".join(map(_character_in_ascii, text))
@@ -191,7 +193,7 @@ def _problem(digits: str) -> str:
 
 
 def read_phone(text: str, region: str | None) -> int:
-    """The digits of a phone; UsageError if it cannot be read."""
+    """Return the digits of a phone. Raise UsageError if it cannot be read."""
     phone = Normaliser(region).normalise(text)
     if isinstance(phone, str):
         raise UsageError(f"the phone {text!r} cannot be read: {REASONS[phone]}")

@@ -65,8 +65,9 @@ async def add_suppressions(
     *,
     actor: str = "",
 ) -> SuppressionCounts:
-    """Add phones to the list. UsageError, and nothing is added, if one of them cannot be read. `actor`, here
-    and below: who asked for it, for the audit; empty: the user of this process.
+    """Add phones to the list. Raise UsageError, and add nothing, if one of them cannot be read.
+
+    `actor`, here and below, is the one who asked for it, for the audit; empty means the user of this process.
     """
     numbers, reason = _read_phones(phones, region), checked_reason(reason)
     async with connection.transaction():
@@ -78,14 +79,16 @@ async def add_suppressions(
 async def suppress_recipients(
     connection: Connection, phones: Sequence[int], reason: str = ADDED_BY_HAND
 ) -> SuppressionCounts:
-    """Add phones of stored recipients to the list. Notes no audit: the caller knows the campaign."""
+    """Add phones of stored recipients to the list. This notes no audit, because only the caller knows the
+    campaign.
+    """
     return await store_suppressions(connection, phones, checked_reason(reason), "hand")
 
 
 async def remove_suppressions(
     connection: Connection, phones: Sequence[str], region: str | None = None, *, actor: str = ""
 ) -> SuppressionCounts:
-    """Remove phones from the list. UsageError, and nothing is removed, if one of them cannot be read."""
+    """Remove phones from the list. Raise UsageError, and remove nothing, if one of them cannot be read."""
     numbers = _read_phones(phones, region)
     async with connection.transaction():
         aliases = [
@@ -98,7 +101,7 @@ async def remove_suppressions(
 
 
 async def suppression_page(pool: Pool, *, after: int = 0, limit: int = PAGE_MAX) -> SuppressionPage:
-    """The entries with the next greater phones, at most PAGE_MAX."""
+    """Return the entries with the next greater phones, at most PAGE_MAX."""
     limit = max(1, min(limit, PAGE_MAX))
     rows = await pool.fetch(statements("suppression")["page"], after, limit)
     entries = [Suppression(**dict(row)) for row in rows]
@@ -106,7 +109,7 @@ async def suppression_page(pool: Pool, *, after: int = 0, limit: int = PAGE_MAX)
 
 
 async def list_suppressions(database: Connection | Pool) -> AsyncIterator[Suppression]:
-    """The whole list ordered by phone, read in pages."""
+    """Give the whole list ordered by phone, read in pages."""
     after = 0
     while rows := await database.fetch(statements("suppression")["page"], after, PAGE_ROWS):
         for row in rows:
@@ -115,7 +118,9 @@ async def list_suppressions(database: Connection | Pool) -> AsyncIterator[Suppre
 
 
 def export_cells(entry: Suppression) -> tuple[object, ...]:
-    """Return a row of the list as CSV; the header is EXPORT_HEADER. A spreadsheet runs no formula of it."""
+    """Return a row of the list as CSV; the header is EXPORT_HEADER. No cell starts a formula in a
+    spreadsheet.
+    """
     added_at = entry.added_at.isoformat(timespec="seconds")
     return phone_text(entry.phone), safe_cell(entry.reason), added_at, entry.source
 

@@ -58,11 +58,11 @@ async def create_campaign(
     by template and so many first digits of their phones. `unchanged_in`: states in which nothing may change.
     `now`: a change may make a scheduled campaign send at once; else it is refused with StartsAtOnce.
 
-    Raises UsageError for a wrong option, ConfigurationError for a wrong file, template or number and for a
+    Raise UsageError for a wrong option, ConfigurationError for a wrong file, template or number and for a
     name that another campaign has, and TryLater while another process creates it. It then leaves nothing
     behind, except the list of rejects if they are the reason. `disk`: the disk of the database, if it is on
-    this machine; TryLater if it gets too full. The list of rejects and a half-planned campaign may then be
-    left behind; the next create removes them.
+    this machine. Raise TryLater if it gets too full. The list of rejects and a half-planned campaign may then
+    be left behind; the next create removes them.
     """
     guards = spec.checked_guards()
     schedule = guards.schedule
@@ -145,8 +145,8 @@ async def _same_audience(connection: Connection, identity: Identity, created: Cr
 
 
 async def planned_row(connection: Connection, spec: CampaignSpec, *, dry_run: bool) -> asyncpg.Record | None:
-    """The planned campaign with this name or external id, if any. Removes what an interrupted create left,
-    unless it is a dry run.
+    """Return the planned campaign with this name or external id, if there is one. Unless it is a dry run,
+    remove what an interrupted create left.
     """
     rows = await connection.fetch(statements("plan")["same_identity"], spec.name, spec.external_id)
     planned = []

@@ -37,7 +37,7 @@ class Cutting:
 
     @property
     def canary_below(self) -> int:
-        """The ranges of the canary have smaller ordinals than this, all others have not."""
+        """Return the ordinal below which all ranges of the canary are, and no others."""
         return self.plan.canary_ranges if self.hours is None else sum(self.plan.canaries)
 
     def cut(
@@ -49,8 +49,10 @@ class Cutting:
         left_out: Sequence[int],
         suppressed: Sequence[int],
     ) -> RangeCut | ZonedCut:
-        """The cut of one chunk: into `range_ids` of these sizes, or into ranges that `new_id` names when
-        they are needed. `canary`: how many of its recipients, the first ones, are of the canary.
+        """Cut one chunk into `range_ids` of these sizes, or into ranges that `new_id` names when they are
+        needed.
+
+        `canary` is how many recipients of the chunk, the first ones, are of the canary.
         """
         if self.hours is None:
             return RangeCut(range_ids, sizes, left_out, suppressed)

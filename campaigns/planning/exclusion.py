@@ -30,7 +30,9 @@ class Exclusion:
 async def open_exclusions(
     connection: Connection, names: Sequence[str], files: ExitStack
 ) -> Sequence[Exclusion]:
-    """A name is that of a file if there is one, else that of a campaign. `files` closes the files."""
+    """Open each exclusion. A name is that of a file if there is one, else that of a campaign. `files` closes
+    the files.
+    """
     return [await _opened(connection, name, files) for name in names]
 
 
@@ -48,7 +50,7 @@ async def _opened(connection: Connection, name: str, files: ExitStack) -> Exclus
 async def stage_exclusions(connection: Connection, exclusions: Sequence[Exclusion], rules: RowRules) -> None:
     """Write their canonical phones to the session's table `excluded`.
 
-    ConfigurationError if a phone of a file cannot be read: that person would get the message.
+    Raise ConfigurationError if a phone of a file cannot be read: that person would get the message.
     """
     for exclusion in exclusions:
         if exclusion.source is None:
@@ -73,7 +75,9 @@ async def _phones(source: OpenAudience, rules: RowRules) -> AsyncIterator[bytes]
 
 
 def _check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
-    """By the campaign's column of phones; a list of another origin calls it `phone`."""
+    """Return the check that reads the campaign's column of phones. A list of another origin calls the column
+    `phone`.
+    """
     plain = RowRules(region=rules.region, as_mobile=rules.as_mobile)
     try:
         return row_check(header, where, replace(plain, phone_column=rules.phone_column, mapped=rules.mapped))

@@ -118,7 +118,7 @@ class _Freezing:
             yield cut.recipients(rows)
 
     async def _lines(self, chunk: Chunk) -> tuple[list[int], list[int]]:
-        """The lines of the chunk that are left out, and the lines of its suppressed rows."""
+        """Return the lines of the chunk that are left out, and the lines of its suppressed rows."""
         sql = statements("plan")
         bounds = (chunk.above_line, chunk.last_line)
         async with self.reading:

@@ -41,10 +41,10 @@ class _Given:
 
 
 def read_params(template: CampaignTemplate, params: Sequence[str], columns: Sequence[str]) -> Params:
-    """`columns`: those of the audience, under all of their names.
+    """Return the column of each placeholder. `columns` has those of the audience, under all of their names.
 
-    UsageError for a name that the template does not have or that is given twice, for a placeholder without a
-    column, and if placeholders are filled by name as well as in order.
+    Raise UsageError for a name that the template does not have or that is given twice, for a placeholder
+    without a column, and if placeholders are filled by name as well as in order.
     """
     required = [each for each in template.compiled().placeholders if each.component != MEDIA]
     optional = template.optional_buttons()

@@ -37,7 +37,9 @@ class RangeCut:
         self._seq = 0  # its recipients that are written
 
     def recipients(self, staged: bytes) -> bytes:
-        """The next batch of the chunk as rows of `COLUMNS`; empty if all of it are duplicates."""
+        """Return the next batch of the chunk as rows of `COLUMNS`. The batch is empty if all of it are
+        duplicates.
+        """
         rows = without_lines(staged.split(b"\n"), self._duplicates)
         suppressed = _indexes(rows, self._suppressed)
         cut: list[bytes] = []
@@ -57,7 +59,7 @@ class RangeCut:
 
 
 def without_lines(rows: list[bytes], lines: Sequence[int]) -> list[bytes]:
-    """The rows but those with these lines; both ascend."""
+    """Return the rows without those in these lines. Both ascend."""
     indexes = _indexes(rows, lines)
     if not indexes:
         return rows
@@ -68,7 +70,7 @@ def without_lines(rows: list[bytes], lines: Sequence[int]) -> list[bytes]:
 
 
 def _indexes(rows: Sequence[bytes], lines: Sequence[int]) -> list[int]:
-    """The indexes of the rows with these lines. Both ascend; some lines may be of other batches."""
+    """Return the indexes of the rows in these lines. Both ascend; some lines may be of other batches."""
     if not rows or not lines:
         return []
     line_before = _line(rows[0])
@@ -92,5 +94,5 @@ def _line(row: bytes) -> int:
 
 @cache
 def _heads(range_size: int) -> list[bytes]:
-    """The text between the range id and the staged row, for each recipient of a range."""
+    """Return the text between the range id and the staged row, for each recipient of a range."""
     return [_NOT_SKIPPED % seq for seq in range(1, range_size + 1)]

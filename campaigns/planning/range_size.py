@@ -18,7 +18,9 @@ SMALL_RANGES_MAX = 10_000  # of a campaign; closing it and its report read them 
 
 
 def range_size(recipients: int, limits_per_s: Sequence[float]) -> int:
-    """Recipients of a range, for a campaign that is sent through numbers with these limits."""
+    """Return how many recipients a range has, for a campaign that is sent through numbers with these
+    limits.
+    """
     if len(limits_per_s) == 1:
         return RANGE_SIZE
     together_per_s = sum(limits_per_s)
@@ -42,8 +44,8 @@ class RangePlan:
 
 
 def plan_ranges(chunks: Sequence[int], size: int, canary: int = 0, numbers: int = 1) -> RangePlan:
-    """Ranges for chunks of so many recipients. The first `canary` recipients get ranges of their own, as many
-    as there are `numbers`, so that each number sends a part.
+    """Return the ranges for chunks of so many recipients. The first `canary` recipients get ranges of their
+    own, as many as there are `numbers`, so that each number sends a part.
     """
     canary_size, canary_ranges, sizes, heads = min(size, ceil(canary / numbers)), 0, [], []
     for recipients in chunks:
@@ -57,7 +59,7 @@ def plan_ranges(chunks: Sequence[int], size: int, canary: int = 0, numbers: int 
 
 
 def _cut(recipients: int, size: int) -> list[int]:
-    """Full ranges, and a smaller one for the rest."""
+    """Return full ranges, and a smaller one for the rest."""
     if not recipients:
         return []
     full, rest = divmod(recipients, size)

@@ -66,12 +66,12 @@ class Staged:
 
     @property
     def duplicates(self) -> int:
-        """Found so far by `find_duplicates`."""
+        """Return how many duplicates `find_duplicates` has found so far."""
         return sum(chunk.duplicates for chunk in self.chunks)
 
     @property
     def excluded(self) -> int:
-        """Found so far by `find_duplicates`."""
+        """Return how many excluded rows `find_duplicates` has found so far."""
         return sum(chunk.excluded for chunk in self.chunks)
 
     @property
@@ -109,7 +109,7 @@ async def stage(
 ) -> Staged:
     """Copy all good rows to the session's staging tables and list the rejects.
 
-    `has_choice`: the keys of the batches hold the index of a template.
+    `has_choice` says that the keys of the batches hold the index of a template.
     """
     sql = statements("plan")
     await connection.execute(sql["prepare_session"])
@@ -130,7 +130,7 @@ async def stage(
 
 
 async def _read_ahead(batches: Iterator[StagedBatch]) -> AsyncGenerator[StagedBatch, None]:
-    """The batches; each is fetched in a thread while the previous one is in use."""
+    """Give the batches. A thread fetches each while the previous one is in use."""
     # A shielded future, not a task: cancelling it would hide that its thread still runs.
     fetch = partial(asyncio.get_running_loop().run_in_executor, None, next, batches, None)
     ahead = fetch()

@@ -56,7 +56,9 @@ class ZonedCut:
         self._open_canary: dict[str | None, _OpenRange] = {}
 
     def recipients(self, staged: bytes) -> bytes:
-        """The next batch of the chunk as rows of `COLUMNS`; empty if all of it are left out."""
+        """Return the next batch of the chunk as rows of `COLUMNS`. The batch is empty if all of it are left
+        out.
+        """
         rows = without_lines(staged.split(b"\n"), self._left_out)
         return b"".join(map(self._row, rows))
 
@@ -72,7 +74,7 @@ class ZonedCut:
         return b"%d\t%d\t%b\t%b\n" % (into.range_id, into.recipients, reason, row)
 
     def _range(self, zones: str | None) -> _OpenRange:
-        """The range of the next recipient."""
+        """Return the range of the next recipient."""
         if not self._canary:
             return self._with_space(self._open, self.zones, self._range_size, zones)
         self._canary -= 1

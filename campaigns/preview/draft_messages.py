@@ -43,7 +43,7 @@ class DraftMessage:
 
 
 def read_sample(path: Path, options: ReadOptions) -> Sample:
-    """Errors as `open_table`."""
+    """Read the first rows of an audience. Raise the errors of `open_table`."""
     with open_table(path, options) as source:
         table = source.table()
         numbered = (row for batch in table.batches() for row in zip(batch.lines, batch.rows, strict=True))
@@ -52,7 +52,9 @@ def read_sample(path: Path, options: ReadOptions) -> Sample:
 
 
 async def draft_messages(pool: Pool, spec: CampaignSpec, sample: Sample) -> list[DraftMessage]:
-    """The messages of the good rows of a sample. Errors as `load_templates`, `fill` and `row_check`."""
+    """Return the messages of the good rows of a sample. Raise the errors of `load_templates`, `fill` and
+    `row_check`.
+    """
     async with pool.acquire() as connection:
         database = await describe_database(connection)
         templates = await load_templates(connection, spec, database=database)

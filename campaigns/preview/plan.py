@@ -112,8 +112,8 @@ async def plan_of(
 ) -> CampaignPlan:
     """Read a campaign's recipients and numbers, and compute its plan as if it started `now` or at its start.
 
-    ConfigurationError if the campaign does not exist, was pruned, or if prices are asked for and the category
-    of its template is not known.
+    Raise ConfigurationError if the campaign does not exist, was pruned, or if prices are asked for and the
+    category of its template is not known.
     """
     campaign = await find_campaign(pool, name)
     require_planned(campaign)
@@ -142,7 +142,9 @@ async def plan_of(
 async def plan_from(
     pool: Pool, facts: PlanFacts, prices: PriceTable | None, now: datetime, scope: QuotaScope
 ) -> CampaignPlan:
-    """The plan of a campaign that is stored or not; errors of prices as `plan_of`."""
+    """Return the plan of a campaign, which need not be stored. Raise the errors of prices that `plan_of`
+    raises.
+    """
     countries = _countries(facts.groups)
     recipients = sum(countries.values())
     numbers = await number_limits(pool, facts.phone_number_ids)
@@ -203,7 +205,7 @@ async def _left_out(pool: Pool, campaign_id: int, row: Mapping[str, Any]) -> dic
 
 
 async def _categories(pool: Pool, templates: Sequence[TemplateShare]) -> list[str | None]:
-    """The category of each template; None if it is not known."""
+    """Return the category of each template; None if it is not known."""
     keys = [template.name for template in templates], [template.language for template in templates]
     rows = await pool.fetch(statements("preview")["categories"], *keys)
     found = {(row["name"], row["language"]): row["category"] for row in rows}
@@ -220,7 +222,9 @@ def _cost(
     categories: Sequence[str | None],
     prices: PriceTable,
 ) -> Cost:
-    """`groups`: recipients by `template_index` and phone, of the statement `recipients_by_prefix`."""
+    """Return the cost. `groups` are recipients by `template_index` and phone, from the statement
+    `recipients_by_prefix`.
+    """
     by_category: dict[str, list[Mapping[str, Any]]] = {}
     for group in groups:
         template, category = templates[group["template_index"]], categories[group["template_index"]]

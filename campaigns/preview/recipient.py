@@ -74,7 +74,7 @@ def preview_json(chosen: ChosenRecipient) -> dict[str, Any]:
 
 
 async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecipient:
-    """The recipient that is meant; ConfigurationError if the campaign has no such recipient."""
+    """Return the chosen recipient. Raise ConfigurationError if the campaign has no such recipient."""
     campaign = await find_campaign(pool, name)
     require_planned(campaign)
     await require_kept(pool, campaign.campaign_id, name)
@@ -113,7 +113,9 @@ async def _header_file(
 
 
 def values_for(template: CampaignTemplate, first: CampaignTemplate, stored: Sequence[str]) -> tuple[str, ...]:
-    """The stored values, which have the order of the first template's placeholders, in the template's own."""
+    """Return the stored values in the order of this template's placeholders. They are stored in the order of
+    the first template's.
+    """
     order = value_order(first.compiled().placeholders, template.compiled().placeholders)
     return tuple(stored[at] for at in order)
 
@@ -134,8 +136,8 @@ async def _find(pool: Pool, campaign_id: int, choice: Choice, region: str | None
 
 
 def _readings(text: str, region: str | None) -> Iterator[int]:
-    """Give the phones that a text may mean. Digits alone are a stored phone, as JSON has it, before they are
-    a national one.
+    """Give the phones that a text may mean. Digits alone are read first as a stored phone, as JSON has it,
+    and then as a national one.
     """
     if text.isdecimal() and isinstance(stored := Normaliser().normalise(f"+{text}"), int):
         yield stored

@@ -33,7 +33,7 @@ class AuditPage:
 
 
 async def audit_page(pool: Pool, *, before: int | None = None, limit: int = PAGE_MAX) -> AuditPage:
-    """The newest entries with an id below `before`."""
+    """Return the newest entries with an id below `before`."""
     limit = max(1, min(limit, PAGE_MAX))
     rows = await pool.fetch(statements("results_pages")["audits"], before, limit)
     entries = [

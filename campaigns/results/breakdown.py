@@ -39,7 +39,9 @@ class By(StrEnum):
 
     @property
     def stored(self) -> str:
-        """Its name in the statement: language and variant are properties of the template."""
+        """Return the property's name in the statement. Language and variant are properties of the
+        template.
+        """
         return "template" if self in (By.LANGUAGE, By.VARIANT) else self.value
 
 
@@ -62,7 +64,7 @@ class Line:
 
     @property
     def accepted(self) -> int:
-        """Messages that the service took and that did not fail later."""
+        """Return how many messages the service accepted that did not fail later."""
         return sum(self.states[state] for state in _ACCEPTED)
 
     @property
@@ -71,12 +73,12 @@ class Line:
 
     @property
     def waiting(self) -> int:
-        """Recipients of whom nothing final is known: not sent to yet, or in doubt."""
+        """Return how many recipients have no final state: not sent to yet, or in doubt."""
         return sum(self.states[state] for state in _WAITING)
 
     @property
     def billable(self) -> Counter[str]:
-        """Messages that the service charges for, by category."""
+        """Return how many messages the service charges for, by category."""
         return Counter(
             {category: count for (category, billable), count in self._priced().items() if billable}
         )
@@ -134,13 +136,14 @@ class Line:
 
 
 def percentiles_s(steps: Mapping[int, int]) -> dict[str, float] | None:
-    """`{"p50": …, "p90": …, "p99": …}`; None if nothing was counted."""
+    """Return `{"p50": …, "p90": …, "p99": …}`; None if nothing was counted."""
     found = {f"p{100 * share:.0f}": percentile_s(steps, share) for share in PERCENTILES}
     return {name: round(value, 1) for name, value in found.items() if value is not None} or None
 
 
 async def breakdown(pool: Pool, campaign_id: int, by: By, *, with_countries: bool = False) -> list[Line]:
-    """A line for each key. `with_countries`: messages are counted by country too, for a table of prices.
+    """Return a line for each key. With `with_countries`, messages are counted by country too, for a table of
+    prices.
 
     Keys of states and hours keep their order; all others come by their number of recipients.
     """
@@ -157,10 +160,10 @@ async def breakdowns(
     turn: AbstractAsyncContextManager[Any] | None = None,
     note: Callable[[int], None] = lambda _: None,
 ) -> dict[By, list[Line]]:
-    """The lines of several properties, for which each recipient is read once.
+    """Return the lines of several properties. Each recipient is read once for all of them.
 
-    `turn`: entered for each group of ranges, so that several callers take turns. `note`: is told how many
-    recipients were counted so far.
+    `turn` is entered for each group of ranges, so that several callers take turns. `note` is called with the
+    number of recipients counted so far.
     """
     row = await pool.fetchrow(statements("breakdown")["campaign"], campaign_id)
     assert row is not None, "a campaign's row is never deleted once it is planned"
@@ -181,7 +184,7 @@ async def breakdowns(
 
 
 async def range_groups(pool: Pool, campaign_id: int) -> AsyncIterator[list[int]]:
-    """The ids of the campaign's ranges, a hundred at a time, in their order."""
+    """Give the ids of the campaign's ranges, a hundred at a time, in their order."""
     ordinal = -1
     while ranges := await pool.fetch(statements("report")["export_ranges"], campaign_id, ordinal):
         yield [row["range_id"] for row in ranges]

@@ -93,7 +93,7 @@ async def campaign_page(
     limit: int = PAGE_MAX,
     tests: bool = False,
 ) -> CampaignPage:
-    """The newest campaigns with an id below `before`. Costs nothing for each message."""
+    """Return the newest campaigns with an id below `before`. The cost does not grow with the messages."""
     wanted = [state.value for state in states] or None
     limit = max(1, min(limit, PAGE_MAX))
     rows = await connection.fetch(statements("results_pages")["campaigns"], before, wanted, limit, tests)
@@ -102,19 +102,21 @@ async def campaign_page(
 
 
 async def campaigns_that_need_a_person(connection: Connection) -> list[ListedCampaign]:
-    """Those of all campaigns that do not go on until somebody acts, the newest first, NEEDING_MAX at most."""
+    """Return the campaigns that do not go on until somebody acts, the newest first, NEEDING_MAX at most."""
     rows = await connection.fetch(statements("results_pages")["stuck"], NEEDING_MAX)
     return [campaign for campaign in await _listed(connection, rows) if campaign.needs_person]
 
 
 async def read_counts(pool: Pool, campaign_ids: Sequence[int]) -> dict[int, dict[RecipientState, int]]:
-    """Return how many recipients of each campaign are in each state. This takes 1 µs for each range."""
+    """Return how many recipients of each campaign are accepted, sent, delivered, read and failed; 0 for other
+    states. This takes 1 µs for each range.
+    """
     rows = await pool.fetch(statements("results_pages")["counts"], campaign_ids)
     return {row["campaign_id"]: {state: row.get(state.value, 0) for state in RecipientState} for row in rows}
 
 
 def with_counts(found: CampaignPage, counts: Mapping[int, Mapping[RecipientState, int]]) -> CampaignPage:
-    """The page with how far the messages of each campaign came; of one that has no ranges yet: nowhere."""
+    """Return the page with the counts of each campaign. A campaign that has no ranges yet has counts of 0."""
     none = dict.fromkeys(RecipientState, 0)
     return replace(
         found, campaigns=[_counted(each, counts.get(each.campaign_id, none)) for each in found.campaigns]
@@ -170,7 +172,7 @@ async def _listed(connection: Connection, rows: Sequence[asyncpg.Record]) -> lis
 
 
 def _present(row: asyncpg.Record, doubts: tuple[int, int], owned: set[str]) -> ListedCampaign:
-    """The campaign with the reason that holds now."""
+    """Return the campaign with the reason that holds now."""
     state = CampaignState(row["state"])
     reason, code = present_reason(row["reason"], stored_code(row["reason_code"]), *doubts)
     if state is CampaignState.RUNNING and owned.isdisjoint(row["phone_number_ids"]):

@@ -38,8 +38,8 @@ class ExportWriter(Protocol):
 
 
 def form_of(given: ExportForm | None, output: Path | None) -> ExportForm:
-    """The form that was asked for, else that of the file's name, else CSV. UsageError for a form that cannot
-    go to stdout.
+    """Return the form that was asked for, else the one of the file's name, else CSV. Raise UsageError for a
+    form that cannot go to stdout.
     """
     suffix = "" if output is None else output.suffix.lower().removeprefix(".")
     by_name = {**{form.value: form for form in ExportForm}, "ndjson": ExportForm.JSON_LINES}
@@ -50,7 +50,7 @@ def form_of(given: ExportForm | None, output: Path | None) -> ExportForm:
 
 
 def writer_of(form: ExportForm, file: BinaryIO, campaign: str, columns: Sequence[str]) -> ExportWriter:
-    """A writer of this form, which has written the names of the columns if the form has them."""
+    """Return a writer of this form. If the form has names of columns, they are written already."""
     match form:
         case ExportForm.CSV:
             return CsvWriter(file, columns)
@@ -83,7 +83,7 @@ class CsvWriter:
         self._file.write(text.getvalue().encode())
 
     def close(self) -> None:
-        """Every row is written already."""
+        """Do nothing: every row is written already."""
 
 
 class JsonLinesWriter:
@@ -101,7 +101,7 @@ class JsonLinesWriter:
         self._file.write(b"".join(orjson.dumps(found, option=option) for found in objects))
 
     def close(self) -> None:
-        """Every row is written already."""
+        """Do nothing: every row is written already."""
 
 
 class XlsxWriter:

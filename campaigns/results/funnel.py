@@ -20,6 +20,8 @@ def funnel(counts: Mapping[RecipientState, int], accepted: int) -> dict[Recipien
 
 
 def accepted_beyond_people(counts: Mapping[RecipientState, int], accepted: int) -> int:
-    """Accepted messages beyond those of people who stand as accepted: failed later, or replaced."""
+    """Return how many messages were accepted beyond the people who count as accepted now. These messages
+    failed later, or were replaced.
+    """
     people = sum(counts[state] for state in _REACHED)
     return max(0, accepted - people)

@@ -17,9 +17,10 @@ async def suppress_matching(
     *,
     actor: str,
 ) -> SuppressionCounts:
-    """Put them on the suppression list, page by page: to finish an interrupted call, repeat it.
+    """Put the matching recipients on the suppression list, page by page. To finish an interrupted call,
+    repeat it.
 
-    UsageError for a reason that is empty or too long.
+    Raise UsageError for a reason that is empty or too long.
     """
     changed = unchanged = 0
     async for page in matching_records(pool, campaign_id, wanted):

@@ -34,7 +34,7 @@ class NumberProgress:
 
     @property
     def label(self) -> str:
-        """The phone number as people know it, if it is known."""
+        """Return the phone number as people know it, or else its id."""
         return self.display_phone_number or self.phone_number_id
 
 

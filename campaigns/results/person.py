@@ -103,7 +103,9 @@ class PersonEvent:
 
 
 def read_spellings(text: str, region: str | None) -> tuple[int, ...]:
-    """The numbers of a phone in any spelling; a national one needs its region. UsageError for no phone."""
+    """Return the numbers of a phone in any spelling. A national one needs its region. Raise UsageError if it
+    is no phone.
+    """
     phone = Normaliser(region).normalise(text)
     if isinstance(phone, str):
         national = "" if region else "for a national number, name the country with --region"
@@ -112,7 +114,7 @@ def read_spellings(text: str, region: str | None) -> tuple[int, ...]:
 
 
 async def find_recipients(connection: Connection, spellings: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The person's range ids and seqs, in all campaigns. Part of the caller's transaction."""
+    """Return the person's range ids and seqs in all campaigns. This is part of the caller's transaction."""
     sql = statements("person")
     await connection.execute(sql["look_by_filter"])
     rows = await connection.fetch(sql["recipients"], spellings[0], spellings[-1], timeout=LOOK_TIMEOUT_S)
@@ -120,7 +122,7 @@ async def find_recipients(connection: Connection, spellings: Sequence[int]) -> t
 
 
 async def read_person(connection: Connection, spellings: Sequence[int]) -> Person:
-    """Everything that is stored of the person."""
+    """Return everything that is stored of the person."""
     sql = statements("person")
     async with connection.transaction(readonly=True):
         keys = await find_recipients(connection, spellings)
@@ -144,7 +146,7 @@ async def read_person(connection: Connection, spellings: Sequence[int]) -> Perso
 
 
 def events(person: Person) -> list[PersonEvent]:
-    """Everything in the order in which it happened."""
+    """Return all events in the order in which they happened."""
     found = [event for campaign in person.campaigns for event in _campaign_events(campaign)]
     found += [
         PersonEvent(message.sent_at, "", f"wrote ({message.type}): {message.text}".rstrip(": "))
@@ -156,7 +158,9 @@ def events(person: Person) -> list[PersonEvent]:
 
 
 def _campaign_events(campaign: PersonCampaign) -> Iterator[PersonEvent]:
-    """`at` of a status is never before its attempt, so that sorting by it keeps them in order."""
+    """Give the events of a campaign. `at` of a status is never before its attempt, so that sorting by it
+    keeps them in order.
+    """
     yield PersonEvent(campaign.planned_at, campaign.campaign, f"planned, line {campaign.line}")
     for attempt in campaign.attempts:
         began = attempt.attempted_at

@@ -67,7 +67,9 @@ async def read_rates(pool: Pool, campaign_id: int, phone_number_ids: Sequence[st
 
 
 def history_of(samples: Mapping[str, Sequence[RateSample]]) -> RateHistory:
-    """Between two samples of a number, its rate was even. Each number's samples are in the order of time."""
+    """Return the rates in slots. Each number's samples must be in the order of time. Between two of them, the
+    rate counts as even.
+    """
     kept = {number: found for number, given in samples.items() if len(found := _rising(given)) > 1}
     if not kept:
         return RateHistory()
@@ -83,7 +85,9 @@ def history_of(samples: Mapping[str, Sequence[RateSample]]) -> RateHistory:
 
 
 def _rising(samples: Sequence[RateSample]) -> list[RateSample]:
-    """Requests are counted up to a batch after they are made, so a sample may lack the latest ones."""
+    """Return the samples without those that go back. Requests are counted up to a batch after they are made,
+    so a sample may lack the latest ones.
+    """
     found: list[RateSample] = []
     for sample in samples:
         if not found or sample.attempts >= found[-1].attempts:

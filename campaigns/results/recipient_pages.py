@@ -32,7 +32,7 @@ class RecipientKey(NamedTuple):
 
     @classmethod
     def read(cls, text: str | None) -> RecipientKey:
-        """`3.120`; None is the beginning. UsageError for any other text."""
+        """Read a key such as `3.120`; None is the beginning. Raise UsageError for any other text."""
         if not text:
             return cls(0, 0)
         if (match := _KEY.fullmatch(text)) is None:
@@ -80,7 +80,9 @@ async def recipient_page(
     code: int | None = None,
     limit: int = PAGE_MAX,
 ) -> RecipientPage:
-    """Recipients in the order of the audience. `code` asks for failed recipients with this error code."""
+    """Return recipients in the order of the audience. `code` asks for failed recipients with this
+    error code.
+    """
     limit = max(1, min(limit, PAGE_MAX))
     reader = _PageReader(pool, campaign_id, RecipientState.FAILED if code is not None else state, code, limit)
     return await reader.read(RecipientKey.read(after))

@@ -31,7 +31,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 async def reply_pages(pool: Pool, campaign_id: int) -> AsyncIterator[list[list[Any]]]:
-    """All answers to a campaign in the order of the audience: pages of values, one for each column."""
+    """Give all answers to a campaign in the order of the audience, in pages of values, one value for each
+    column.
+    """
     async for range_ids in range_groups(pool, campaign_id):
         found = await pool.fetch(statements("replies")["of_ranges"], range_ids, timeout=GROUP_TIMEOUT_S)
         yield [_values(dict(row)) for row in found]
@@ -96,7 +98,7 @@ class _Key(NamedTuple):
 
 
 async def reply_page(pool: Pool, *, before: str | None = None, limit: int = PAGE_MAX) -> ReplyPage:
-    """The newest messages of everybody, older than the key `before`."""
+    """Return the newest messages of everybody, older than the key `before`."""
     limit = max(1, min(limit, PAGE_MAX))
     rows = await _received(pool, None, before, limit)
     return ReplyPage([_reply(row) for row in rows], _next(rows, limit))
@@ -105,8 +107,8 @@ async def reply_page(pool: Pool, *, before: str | None = None, limit: int = PAGE
 async def campaign_reply_page(
     pool: Pool, campaign_id: int, *, before: str | None = None, limit: int = PAGE_MAX
 ) -> ReplyPage:
-    """The newest answers to one campaign: what quotes its message, and what quotes nothing and came from a
-    recipient within a week after it.
+    """Return the newest answers to one campaign. An answer quotes its message, or quotes nothing and came
+    from a recipient within a week after the message.
     """
     limit = max(1, min(limit, PAGE_MAX))
     rows = await _received(pool, campaign_id, before, LOOKED_AT_MAX)
@@ -135,7 +137,7 @@ async def _received(
 
 
 async def _quoting(pool: Pool, campaign_id: int, rows: Sequence[asyncpg.Record]) -> set[str]:
-    """Those of the messages that quote a message of the campaign."""
+    """Return those of the messages that quote a message of the campaign."""
     pairs = [(row["wamid"], row["quotes"]) for row in rows if row["quotes"] is not None]
     found = await pool.fetch(
         statements("replies")["quoting"],

@@ -9,7 +9,9 @@ TEXT_CHARACTERS_MAX = 500  # shown of one message; the database keeps all of it
 
 
 def reply_text(body: Mapping[str, Any]) -> str:
-    """The text, the button or the caption; empty for other types. `body`: the message as it was received."""
+    """Return the text, the button or the caption; empty for other types. `body` is the message as it was
+    received.
+    """
     text = next((found for found in _texts(body) if isinstance(found, str) and found), "")
     return sanitise(text)[:TEXT_CHARACTERS_MAX]
 

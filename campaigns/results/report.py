@@ -86,7 +86,9 @@ class Report:
 
     @property
     def cpu_us_per_message(self) -> float | None:
-        """CPU time of the sending processes for each accepted message; None before the first one."""
+        """Return the CPU time of the sending processes for each accepted message; None before the
+        first one.
+        """
         accepted = sum(number.accepted for number in self.numbers)
         return 1e6 * sum(number.cpu_s for number in self.numbers) / accepted if accepted else None
 
@@ -119,7 +121,7 @@ class Report:
 
 
 async def campaign_report(pool: Pool, campaign_id: int) -> Report:
-    """Read a campaign's report; LookupError if the campaign does not exist."""
+    """Read a campaign's report. Raise LookupError if the campaign does not exist."""
     sql = statements("report")
     status = await campaign_status(pool, campaign_id)
     campaign = await pool.fetchrow(sql["campaign"], campaign_id)
@@ -157,7 +159,9 @@ class CampaignReasons:
 
 
 async def campaign_reasons(pool: Pool, campaign_id: int) -> CampaignReasons:
-    """Reads every recipient with a reason, 20 µs each."""
+    """Read why recipients have their states. This reads every recipient with a reason and takes 20 µs for
+    each.
+    """
     read_at = datetime.now(UTC)
     status = await campaign_status(pool, campaign_id)
     return CampaignReasons(read_at, status, await _reasons(pool, campaign_id))

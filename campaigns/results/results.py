@@ -98,12 +98,12 @@ class CampaignResults:
 
     @property
     def codes(self) -> list[Line]:
-        """Those that failed, by the code or the words of the reason."""
+        """Return how many recipients failed, by the code or the words of the reason."""
         return [line for line in self.lines[By.CODE] if line.key]
 
     @property
     def telling(self) -> list[By]:
-        """The properties of which there is more than one value, or which always tell something."""
+        """Return the properties that have more than one value."""
         several = [By.COUNTRY, By.LANGUAGE, By.VARIANT, By.NUMBER, By.HOUR]
         return [by for by in several if len(self.lines[by]) > 1]
 
@@ -133,7 +133,9 @@ async def campaign_results(
     turn: AbstractAsyncContextManager[Any] | None = None,
     note: Callable[[int], None] = lambda _: None,
 ) -> CampaignResults:
-    """Read everything; `turn` and `note` as for `breakdowns`. LookupError if the campaign does not exist."""
+    """Read all results. `turn` and `note` are as in `breakdowns`. Raise LookupError if the campaign does not
+    exist.
+    """
     read_at, status = datetime.now(UTC), await campaign_status(pool, campaign_id)
     campaign = await pool.fetchrow(statements("report")["campaign"], campaign_id)
     assert campaign is not None, "a campaign's row is never deleted once it is planned"

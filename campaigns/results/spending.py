@@ -48,7 +48,9 @@ class Spending:
 
 
 def spending(by_country: Iterable[Line], prices: PriceTable | None) -> Spending:
-    """From the lines of a breakdown by country; the category with the most messages comes first."""
+    """Return the spending from the lines of a breakdown by country. The category with the most messages comes
+    first.
+    """
     billable: dict[str, Counter[str]] = {}
     free = 0
     for line in by_country:

@@ -86,13 +86,15 @@ class CampaignStatus:
 
     @property
     def rate_per_s(self) -> float | None:
-        """Messages per second sent lately; 0 while no process sends, None if it was not measured."""
+        """Return the messages per second sent lately; 0 while no process sends, None if it was not
+        measured.
+        """
         is_sent = self.state is CampaignState.RUNNING and not self.nobody_sends
         return self.measured_per_s if is_sent else 0.0
 
     @property
     def eta_s(self) -> float | None:
-        """Seconds until everything is sent at the present rate; None without a rate."""
+        """Return the seconds until everything is sent at the present rate; None without a rate."""
         return self.waiting / self.rate_per_s if self.rate_per_s else None
 
     @property
@@ -114,11 +116,13 @@ class CampaignStatus:
         )
 
     def failed_above(self, max_failed: str | None) -> bool:
-        """See `exceeds_max_failed`."""
+        """Return whether more recipients failed than `max_failed` allows; see `exceeds_max_failed`."""
         return exceeds_max_failed(self.counts[RecipientState.FAILED], self.recipients, max_failed)
 
     def as_json(self) -> dict[str, Any]:
-        """The fixed shape that scripts rely on; times are ISO 8601, rates messages per second."""
+        """Return the document that scripts rely on. Its shape is fixed; times are ISO 8601, rates are
+        messages per second.
+        """
         eta_s, rate_per_s = self.eta_s, self.rate_per_s
         return {
             "schema": SCHEMA,
@@ -164,7 +168,7 @@ def _canary_json(canary: StoredCanary) -> dict[str, Any]:
 
 
 def measured_per_s(before: CampaignStatus, after: CampaignStatus, elapsed_s: float) -> float:
-    """Messages per second between two readings, never more than the true rate.
+    """Return the messages per second between two readings, never more than the true rate.
 
     Requests are counted in batches, which may include requests from before the first reading. So the time
     between the last requests counts if it is longer.
@@ -180,7 +184,9 @@ def _measured_per_s(before: NumberProgress, after: NumberProgress, elapsed_s: fl
 
 
 async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
-    """Read a campaign's status; LookupError if the campaign does not exist. Takes 1 µs for each range."""
+    """Read a campaign's status. This takes 1 µs for each range. Raise LookupError if the campaign does not
+    exist.
+    """
     row = await pool.fetchrow(queries("progress")["status"], campaign_id)
     if row is None:
         raise LookupError(f"no campaign {campaign_id}")
@@ -236,9 +242,9 @@ async def read_stoppers(database: Pool | Connection, campaign_ids: Sequence[int]
 def present_reason(
     reason: str, code: ReasonCode | None, unknown: int, pruned: int = 0
 ) -> tuple[str, ReasonCode | None]:
-    """The reason that holds now: statuses and people settle recipients in doubt after the run.
+    """Return the reason that holds now: statuses and people settle recipients in doubt after the run.
 
-    `pruned`: how many of the `unknown` were pruned, so that nobody can settle them any more.
+    `pruned` is how many of the `unknown` were pruned. Nobody can settle these any more.
     """
     if code is not ReasonCode.IN_DOUBT:
         return reason, code

@@ -30,7 +30,7 @@ class BadRows:
     rows: list[BadRow] = field(default_factory=list)
 
     def add(self, table: AudienceTable, batch: RowBatch, rejects: Sequence[Reject]) -> None:
-        """`rejects`: of this batch, with those of its reader."""
+        """Keep the rows that `rejects` name. `rejects` are those of this batch, with those of its reader."""
         wanted = rejects[: KEPT_MAX - len(self.rows)]
         lines = {reject.line for reject in wanted}
         cells = {line: row for line, row in zip(batch.lines, batch.rows, strict=True) if line in lines}
@@ -41,8 +41,8 @@ class BadRows:
 
 
 def fitted(line: str, delimiter: str, width: int) -> Row:
-    """The cells of a line that is no row, as many as the header has: missing ones are empty, and what is too
-    much stays in the last one, where it is seen.
+    """Return the cells of a line that is no valid row, as many as the header has. Missing cells are empty;
+    text beyond the last column stays in the last cell, where it is seen.
     """
     try:
         cells = next(csv.reader([line], delimiter=delimiter), [])

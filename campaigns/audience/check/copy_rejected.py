@@ -32,7 +32,7 @@ def copy_rejected(audience: Path, listed: Path, file: TextIO, options: ReadOptio
     """Write the header and the rows that `listed` names as CSV, with the delimiter of a CSV audience; return
     how many.
 
-    ConfigurationError if `listed` is no list of rejects, or does not match this audience.
+    Raise ConfigurationError if `listed` is no list of rejects, or does not match this audience.
     """
     refused = _read_list(listed)
     with open_table(audience, options) as source:
@@ -54,7 +54,9 @@ def copy_rejected(audience: Path, listed: Path, file: TextIO, options: ReadOptio
 
 
 def _read_list(listed: Path) -> dict[int, ListedReject]:
-    """The rejected rows by line. Read like an audience, since a spreadsheet may have saved it again."""
+    """Return the rejected rows by line. The list is read like an audience, since a spreadsheet may have saved
+    it again.
+    """
     refused: dict[int, ListedReject] = {}
     with open_table(listed) as source:
         reader = source.table()
@@ -74,7 +76,7 @@ def _read_list(listed: Path) -> dict[int, ListedReject]:
 
 
 def _named(batch: RowBatch, refused: dict[int, ListedReject]) -> Iterator[tuple[int, Row | str]]:
-    """The rows that the list names, in file order; a line as text if it is not a valid row."""
+    """Give the rows that the list names, in file order. A line that is no valid row is given as text."""
     rows: list[tuple[int, Row | str]] = [
         (line, row) for line, row in zip(batch.lines, batch.rows, strict=True) if line in refused
     ]

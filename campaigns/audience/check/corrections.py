@@ -12,7 +12,9 @@ from drumbeat.campaigns.options.sources import Corrections
 
 
 def corrected(batch: RowBatch, corrections: Corrections) -> RowBatch:
-    """The batch with the corrected rows in place, in file order; the reader's rejects of them are gone."""
+    """Return the batch with the corrected rows in place, in file order, and without the reader's rejects of
+    them.
+    """
     rows = dict(zip(batch.lines, batch.rows, strict=True))
     there = rows.keys() | {reject.line for reject in batch.rejects}
     given = {line: list(cells) for line, cells in corrections.items() if line in there}

@@ -36,7 +36,9 @@ class DuplicateCounter:
             self._file.close()
 
     def add(self, phones: Iterable[int]) -> None:
-        """ConfigurationError if the temporary file cannot be written; the same for `count`."""
+        """Take the phones. This and `count` raise ConfigurationError if the temporary file cannot be
+        written.
+        """
         for phone in phones:
             self._parts[phone % PARTS].append(phone)
         for number, part in enumerate(self._parts):

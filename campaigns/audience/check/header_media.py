@@ -32,7 +32,7 @@ class HeaderMediaCheck:
         self._problem_of_file = lru_cache(FILES_REMEMBERED)(self._look)
 
     def problem(self, cell: str) -> str | None:
-        """The code of the problem, or None."""
+        """Return the code of the problem, or None."""
         if is_link(cell):
             return None
         if not cell:
@@ -40,7 +40,7 @@ class HeaderMediaCheck:
         return "media_link" if _SCHEME.match(cell) else self._problem_of_file(cell)
 
     def files(self, cells: Sequence[str]) -> frozenset[str]:
-        """The files among good cells, as they are written there."""
+        """Return the names of the files in good cells, as they are written there."""
         return frozenset(cell for cell in set(cells) if not is_link(cell))
 
     def _look(self, cell: str) -> str | None:

@@ -50,7 +50,7 @@ def inspect_audience(
     """Check every row as `campaign create` does, in constant memory, with the same errors. `bad_rows` gets
     the rows that a person may correct.
 
-    ConfigurationError if the temporary file for more than a million phones cannot be written.
+    Raise ConfigurationError if the temporary file for more than a million phones cannot be written.
     """
     with (
         open_table(path, options) as source,

@@ -49,9 +49,10 @@ class CheckProcessLost(DrumbeatError):
 def staged_batches(
     reader: AudienceTable, spec: CheckSpec, workers: int | None = None
 ) -> Generator[StagedBatch, None, None]:
-    """Check every piece of a table. `workers`: how many processes; None: by the file's size and the cores.
+    """Check every piece of a table. `workers` is the number of processes; None chooses it by the file's size
+    and the cores.
 
-    Raises the errors of reading, and CheckProcessLost. Closing the generator ends its processes and threads.
+    Raise the errors of reading, and CheckProcessLost. Closing the generator ends its processes and threads.
     """
     count = worker_count(reader.total_bytes) if workers is None else workers
     check = PieceCheck(spec)
@@ -77,7 +78,7 @@ def worker_count(total_bytes: int) -> int:
 
 
 def _pieces(reader: AudienceTable, spec: CheckSpec) -> Iterator[Piece]:
-    """The file's pieces, smaller if fixed texts make the rows longer than in the file."""
+    """Give the file's pieces. They are smaller if fixed texts make the rows longer than in the file."""
     fixed_text = sum(map(len, spec.rules.literals)) + sum(map(len, spec.rules.defaults.values()))
     characters = STAGED_CHARACTERS * ROW_CHARACTERS // (ROW_CHARACTERS + fixed_text)
     for piece in reader.pieces():
@@ -99,7 +100,9 @@ def _ahead(pieces: Iterator[Piece], submit: Submit, count: int) -> Iterator[Ahea
 
 @contextmanager
 def _submitting(spec: CheckSpec, check: PieceCheck, count: int) -> Iterator[Submit]:
-    """Threads that check pieces, each with an idle process; without processes, one thread checks alone."""
+    """Give a function that has pieces checked by threads, each with an idle process. Without processes, one
+    thread checks alone.
+    """
     idle: SimpleQueue[CheckPiece] = SimpleQueue()
 
     def check_with_any(piece: Piece) -> StagedBatch | None:

@@ -100,7 +100,7 @@ class RowCheck:
     corrections: Corrections = field(default_factory=dict)
 
     def corrected(self, batch: RowBatch) -> RowBatch:
-        """The batch as it is checked."""
+        """Return the batch as it is to be checked."""
         return corrected(batch, self.corrections) if self.corrections else batch
 
     def check(self, batch: RowBatch) -> CheckedBatch:
@@ -146,7 +146,7 @@ class RowCheck:
     def _refused(
         self, batch: RowBatch, columns: Sequence[Sequence[str]], phones: Sequence[int | str]
     ) -> dict[int, Reject | None]:
-        """The rows that cannot be sent to, by index; None for a blank one."""
+        """Return the reject of each row that cannot be sent to, by index; None for a blank row."""
         refused: dict[int, Reject | None] = {}
         for at, phone in enumerate(phones):
             if isinstance(phone, str):
@@ -193,10 +193,10 @@ class RowCheck:
 
 
 def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
-    """The check of one audience.
+    """Return the check of one audience.
 
-    Raises MissingColumn, and UsageError for a wrong region or a text of an option that the service would
-    refuse.
+    Raise MissingColumn for a missing column. Raise UsageError for a wrong region, and for a text of an option
+    that the service would refuse.
     """
     _check_texts(rules)
     if any(len(cells) != len(header) for cells in rules.corrections.values()):
@@ -257,7 +257,7 @@ def _check_texts(rules: RowRules) -> None:
 
 
 def suspects(column: Collection[str]) -> list[int]:
-    """The indexes of cells that `check_variable` may refuse; it accepts all others."""
+    """Return the indexes of cells that `check_variable` may refuse; it accepts all others."""
     found = [] if all(map(str.strip, column)) else [at for at, cell in enumerate(column) if not cell.strip()]
     joined = "|".join(column)
     if (
@@ -270,7 +270,8 @@ def suspects(column: Collection[str]) -> list[int]:
 
 
 def surely_sendable(variables: Sequence[str]) -> bool:
-    """A quick check: if true, `check_variable` accepts all of these. It may be false for good variables.
+    """Return true only if `check_variable` accepts all of these. This check is quick, and may refuse good
+    variables.
 
     Printable text has no line break, tab or NUL; an empty or blank variable strips to nothing.
     """

@@ -59,7 +59,7 @@ class PieceCheck:
         self.rows = spec.row_check()
 
     def __call__(self, piece: Piece) -> StagedBatch | None:
-        """None if the rows of the piece depend on the piece before or after it."""
+        """Check a piece. Return None if its rows depend on the piece before or after it."""
         parts: list[StagedBatch] = []
         for part in piece.parts(PART_CHARACTERS):
             if self._delimiter is None:

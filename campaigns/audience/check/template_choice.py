@@ -45,8 +45,8 @@ class TemplateChooser:
     def choose(
         self, cells: Sequence[str] | None, phones: Sequence[int], unmatched: Counter[str]
     ) -> list[int]:
-        """The index of each row's template. `cells`: of the column of languages; `unmatched` counts those
-        that name no language.
+        """Return the index of each row's template. `cells` are those of the column of languages. `unmatched`
+        counts those that name no language of the template.
         """
         indexes = [FALLBACK] * len(phones) if cells is None else self._by_language(cells, unmatched)
         if self._variant is None:

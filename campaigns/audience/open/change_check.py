@@ -18,7 +18,7 @@ class ChangeCheck:
         self._before = self._now()
 
     def require_unchanged(self) -> None:
-        """UnreadableAudience if the file was written to since."""
+        """Raise UnreadableAudience if the file was written to since."""
         if self._now() != self._before:
             raise UnreadableAudience(
                 "the file changed while it was read", where=self._name, remedy="try again once it is complete"

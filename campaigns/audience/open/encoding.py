@@ -58,7 +58,7 @@ class UnreadableAudience(ConfigurationError):
 
 
 def detect(file: BinaryIO) -> Encoding:
-    """The encoding of an open file of text, which is at its start afterwards."""
+    """Return the encoding of an open text file. The file is at its start afterwards."""
     head = file.read(SAMPLE_BYTES)
     by_bom = next((encoding for bom, encoding in _BY_BOM.items() if head.startswith(bom)), None)
     encoding = by_bom or _by_zeros(head) or _by_first_accent(file, head)
@@ -92,7 +92,9 @@ def _by_first_accent(file: BinaryIO, head: bytes) -> Encoding:
 
 
 def _by_sample(sample: bytes) -> Encoding:
-    """UTF-8 if most of the sample is valid UTF-8, so that a damaged file is not taken for Windows-1252."""
+    """Return UTF-8 if most of the sample is valid UTF-8, so that a damaged file is not taken for
+    Windows-1252.
+    """
     text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(sample)
     accents = sum(1 for character in text if character > "\x7f")
     strays = sum(1 for character in text if "\udc80" <= character <= "\udcff")
@@ -100,9 +102,9 @@ def _by_sample(sample: bytes) -> Encoding:
 
 
 def decode(file: BinaryIO, encoding: Encoding, name: str) -> Iterator[TextChunk]:
-    """The text of a file in chunks.
+    """Give the text of a file in chunks.
 
-    UnreadableAudience names the line and the byte offset (from 0) of bytes that are not valid.
+    Raise UnreadableAudience, which names the line and the byte offset (from 0) of bytes that are not valid.
     """
     file.seek(encoding.bom_bytes)
     decoder = codecs.getincrementaldecoder(encoding.codec)("strict")

@@ -20,7 +20,7 @@ FORM = "JSON Lines"
 
 
 def spool_json_lines(file: BinaryIO, spool: Spool) -> None:
-    """Write all rows to the spool. UnreadableAudience names the line and what to do."""
+    """Write all rows to the spool. Raise UnreadableAudience, which names the line and what to do."""
     spool.form = FORM
     batch: list[list[str]] = []
     columns: frozenset[str] = frozenset()

@@ -29,8 +29,8 @@ class LostCells:
         self.last_column = self.last_row = -1
 
     def add(self, row: int, column: int, word: str) -> None:
-        """Note a cell; a word that is in no table counts as an error without a name. UnreadableAudience if
-        there are more than CELLS_MAX.
+        """Note a cell; a word that is in no table counts as an error without a name. Raise UnreadableAudience
+        if there are more than CELLS_MAX.
         """
         if len(self._cells) >= CELLS_MAX:
             raise UnreadableAudience(

@@ -26,7 +26,7 @@ _WORDS = {
 
 
 def read_lost_in_xls(file: BinaryIO, sheet: str, name: str) -> LostCells:
-    """Read the lost cells of a sheet. UnreadableAudience if it cannot be found."""
+    """Read the lost cells of a sheet. Raise UnreadableAudience if it cannot be found."""
     lost = LostCells(name)
     file.seek(0)
     with olefile.OleFileIO(file) as container:

@@ -25,7 +25,7 @@ _TRUE = ("1", "true")
 
 
 def read_lost_in_xlsx(file: BinaryIO, sheet: str, name: str) -> LostCells:
-    """Read the lost cells of a sheet. UnreadableAudience if the sheet has no part in the workbook."""
+    """Read the lost cells of a sheet. Raise UnreadableAudience if the sheet has no part in the workbook."""
     file.seek(0)
     with zipfile.ZipFile(file) as archive:
         members = {member.lower().replace("\\", "/"): member for member in archive.namelist()}

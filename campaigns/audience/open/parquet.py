@@ -13,7 +13,9 @@ FORM = "Parquet"
 
 
 def spool_parquet(file: BinaryIO, spool: Spool) -> None:
-    """Write all rows to the spool. ConfigurationError without pyarrow, and for columns that are no texts."""
+    """Write all rows to the spool. Raise ConfigurationError without pyarrow, and for columns that cannot
+    become texts.
+    """
     arrow, parquet = _pyarrow(spool.name)
     file.seek(0)
     try:

@@ -59,7 +59,7 @@ class Piece:
         return list(io.StringIO(self.text, newline=""))
 
     def parts(self, characters: int) -> Iterator[Piece]:
-        """The same lines in pieces of at most `characters`, unless a single line is longer."""
+        """Give the same lines in pieces of at most `characters`. A longer line is a piece of its own."""
         at, first = 0, self.first
         while at < len(self.text):
             end = self.text.rfind("\n", at, at + characters) + 1 or len(self.text)
@@ -95,13 +95,13 @@ class AudienceTable(Protocol):
     def delimiter(self) -> str | None: ...
 
     def pieces(self) -> Iterator[Piece]:
-        """The rows in pieces of about a mebibyte, at least one."""
+        """Return the rows in pieces of about a mebibyte, at least one piece."""
 
     def read(self, piece: Piece, *, final: bool) -> PieceRows:
-        """The rows of a piece. `final`: no other piece follows."""
+        """Return the rows of a piece. `final` says that no other piece follows."""
 
     def batches(self) -> Iterator[RowBatch]:
-        """All rows, instead of `pieces`."""
+        """Return all rows. Call either this or `pieces`."""
 
 
 class _Cursor:
@@ -141,21 +141,25 @@ class AudienceReader:
         self.header = self._read_header()
 
     def batches(self) -> Iterator[RowBatch]:
-        """All rows after the header, in batches of about a mebibyte."""
+        """Return all rows after the header, in batches of about a mebibyte."""
         return read_all(self)
 
     def pieces(self) -> Iterator[Piece]:
-        """The lines after the header in pieces of about a mebibyte, at least one; instead of `batches`."""
+        """Give the lines after the header in pieces of about a mebibyte, at least one. Call either this or
+        `batches`.
+        """
         yield self._ahead
         yield from self._pieces
 
     def read(self, piece: Piece, *, final: bool) -> PieceRows:
-        """The rows of a piece. `final`: no other piece follows."""
+        """Return the rows of a piece. `final` says that no other piece follows."""
         batch = read_plain(piece, self.delimiter, len(self.header))
         return self._read_row_by_row(piece, final) if batch is None else PieceRows(batch, None)
 
     def _read_head(self) -> Piece:
-        """The first lines as one piece that contains the whole header, without blank lines before it."""
+        """Return the first lines as one piece that contains the whole header. Blank lines before the header
+        are left out.
+        """
         text, read_bytes = "", 0
         for piece in self._pieces:
             text, read_bytes = text + piece.text, piece.read_bytes
@@ -232,7 +236,7 @@ class AudienceReader:
 
 
 def split_lines(chunks: Iterator[TextChunk], name: str, first: int = 1) -> Iterator[Piece]:
-    """The complete lines of a text, at least one piece. `first`: the number of the first line."""
+    """Give the complete lines of a text, at least one piece. `first` is the number of the first line."""
     incomplete, read_bytes = "", 0
     for chunk, read_bytes in chunks:
         text = incomplete + chunk
@@ -255,7 +259,7 @@ def line_too_long(line: int, name: str) -> UnreadableAudience:
 
 
 def read_all(table: AudienceTable) -> Iterator[RowBatch]:
-    """All rows of a table in batches, read by this process alone."""
+    """Give all rows of a table in batches, read by this process alone."""
     pieces = table.pieces()
     piece = next(pieces)
     for following in chain(pieces, [None]):
@@ -266,7 +270,7 @@ def read_all(table: AudienceTable) -> Iterator[RowBatch]:
 
 
 def read_plain(piece: Piece, delimiter: str, width: int) -> RowBatch | None:
-    """The rows of a piece with one row in each line; None if a row spans lines or cannot be read.
+    """Return the rows of a piece with one row in each line; None if a row spans lines or cannot be read.
 
     Such a piece is read row by row, after the previous piece, whose last row may continue in it.
     """
@@ -297,7 +301,7 @@ def is_blank(row: Row) -> bool:
 
 
 def joined(rest: Piece | None, following: Piece) -> Piece:
-    """The next piece with the lines that the previous one left over in front."""
+    """Return the next piece, preceded by the lines that the previous one left over."""
     if rest is None:
         return following
     return Piece(rest.first, rest.text + following.text, following.read_bytes)
@@ -308,12 +312,12 @@ def _may_continue(lines: list[str]) -> bool:
 
 
 def _without(piece: Piece, lines: list[str], count: int) -> Piece:
-    """The piece without its first `count` lines."""
+    """Return the piece without its first `count` lines."""
     return Piece(piece.first + count, "".join(lines[count:]), piece.read_bytes)
 
 
 def open_audience(path: Path) -> io.BufferedReader:
-    """Open an audience; UnreadableAudience if it is missing or not a regular file."""
+    """Open an audience. Raise UnreadableAudience if it is missing or not a regular file."""
     try:
         # Opening a named pipe would wait for a writer.
         if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():

@@ -20,7 +20,7 @@ Attach = Callable[[XMLParserType], object]
 def read_elements(part: IO[bytes], start: Start, name: str, attach: Attach | None = None) -> None:
     """Call `start` with the local name and the attributes of each element. `attach` may add other handlers.
 
-    UnreadableAudience if the part is no XML.
+    Raise UnreadableAudience if the part is no XML.
     """
     parser = ParserCreate()
     parser.buffer_text = True

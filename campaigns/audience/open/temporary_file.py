@@ -12,7 +12,7 @@ TEMPORARY_BYTES_MAX = 32 << 30
 
 
 def temporary_file() -> BinaryIO:
-    """An open file that only this process can reach: it may hold phone numbers."""
+    """Return an open file that only this process can reach: it may hold phone numbers."""
     return cast("BinaryIO", tempfile.TemporaryFile(prefix="drumbeat-"))
 
 

@@ -36,9 +36,9 @@ _HIDDEN = "__MACOSX/"  # what macOS adds to a zip
 
 
 def unpack(packed: BinaryIO, packing: Packing, name: str) -> BinaryIO:
-    """The content of a packed file as a temporary file at its start.
+    """Return the content of a packed file as a temporary file at its start.
 
-    UnreadableAudience if it is cut off or damaged, needs a password, holds several files or is a bomb.
+    Raise UnreadableAudience if it is cut off or damaged, needs a password, holds several files or is a bomb.
     """
     packed.seek(0)
     with _opened(packed, packing, name) as content:
@@ -47,7 +47,7 @@ def unpack(packed: BinaryIO, packing: Packing, name: str) -> BinaryIO:
 
 
 def read_stream(stream: BinaryIO, name: str) -> BinaryIO:
-    """All of a stream as a temporary file at its start."""
+    """Return all of a stream as a temporary file at its start."""
     return _copied(lambda: stream.read(COPY_BYTES), name, TEMPORARY_BYTES_MAX)
 
 

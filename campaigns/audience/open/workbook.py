@@ -76,7 +76,9 @@ class _Header(NamedTuple):
 
 
 def spool_sheet(file: BinaryIO, sheet_name: str | None, spool: Spool) -> None:
-    """Write the rows of one sheet to the spool. UnreadableAudience names row, column and what to do."""
+    """Write the rows of one sheet to the spool. Raise UnreadableAudience, which names row, column and what to
+    do.
+    """
     file.seek(0)
     try:
         with CalamineWorkbook.from_filelike(file) as workbook:
@@ -91,7 +93,9 @@ def spool_sheet(file: BinaryIO, sheet_name: str | None, spool: Spool) -> None:
 
 
 def filled_sheets(file: BinaryIO, name: str) -> list[str]:
-    """The visible sheets that have rows. UnreadableAudience if the workbook is protected or damaged."""
+    """Return the visible sheets that have rows. Raise UnreadableAudience if the workbook is protected or
+    damaged.
+    """
     file.seek(0)
     try:
         with CalamineWorkbook.from_filelike(file) as workbook:
@@ -125,7 +129,7 @@ def _protected(name: str) -> UnreadableAudience:
 
 
 def _chosen(workbook: CalamineWorkbook, name: str | None, where: str) -> CalamineSheet:
-    """The sheet with this name, or else the only visible one with rows."""
+    """Return the sheet with this name, or else the only visible one with rows."""
     if name is not None:
         if name not in workbook.sheet_names:
             raise UnreadableAudience(
@@ -254,7 +258,7 @@ class _Sheet:
 
 
 def column_letters(index: int) -> str:
-    """The name of a column in a spreadsheet: 0 is A, 26 is AA."""
+    """Return the name of a column in a spreadsheet: A for 0, AA for 26."""
     letters = ""
     while index >= 0:
         letters = chr(ord("A") + index % 26) + letters
