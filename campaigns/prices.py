@@ -91,7 +91,7 @@ def read_prices(path: Path) -> dict[tuple[str, str], Price]:
         raise ConfigurationError(f"the prices cannot be read: {error}", where=str(path)) from error
     if not rows or tuple(cell.strip().lower() for cell in rows[0]) != COLUMNS:
         raise ConfigurationError(
-            "the prices have another header",
+            "the prices have the wrong header",
             where=str(path),
             remedy=f"the first line must be {','.join(COLUMNS)}",
         )
@@ -108,7 +108,7 @@ def _add(prices: dict[tuple[str, str], Price], row: list[str], where: str) -> No
     country, category, amount, currency, as_of = row
     key = (country.upper(), category.upper())
     if key in prices:
-        raise ConfigurationError(f"{country} and {category} have a second price", where=where)
+        raise ConfigurationError(f"{country} and {category} have two prices", where=where)
     if not currency:
         raise ConfigurationError("the currency is missing", where=f"{where}, column currency")
     prices[key] = Price(_amount(amount, where), currency.upper(), _date(as_of, where))

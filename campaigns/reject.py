@@ -40,7 +40,7 @@ REASONS = {
     "media_link": "the service takes header media by HTTPS only; begin the link with https://",
     "media_missing": "there is no such file; name it as it is reached from the audience's directory",
     "media_outside": "the path leads out of the audience's directory; copy the file there",
-    "media_unreadable": "the file cannot be read: it is no file, or your user may not read it",
+    "media_unreadable": "the file cannot be read: it is not a file, or your user may not read it",
     "media_type": (
         "the file is not what the header shows: a JPEG or PNG picture, an MP4 or 3GPP video, or a document"
         " (PDF, text, Word, Excel, PowerPoint)"

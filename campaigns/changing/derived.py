@@ -91,7 +91,7 @@ async def edit_campaign(
     Raise ChangeRefused, which holds the differences, if an option may not change now.
     """
     if "name" in changes:
-        raise UsageError("a campaign keeps its name", remedy="clone it, and delete this draft")
+        raise UsageError("the name of a campaign cannot change", remedy="clone it, and delete this draft")
     unset = tuple(unset)
     spec = campaign_spec(**of_edit(stored.values, changes, unset, campaign_spec))
     was_uploaded = _was_uploaded(stored.values, changes)

@@ -75,7 +75,9 @@ Processes = Annotated[
 ]
 Repeats = Annotated[
     int,
-    typer.Option(help="How often everything is measured; figures are medians.", min=1, max=REPEATS_MAX),
+    typer.Option(
+        help="Number of times that everything is measured; figures are medians.", min=1, max=REPEATS_MAX
+    ),
 ]
 Events = Annotated[
     bool, typer.Option("--events", help="Let the emulator send three status events for each message.")

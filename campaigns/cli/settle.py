@@ -31,8 +31,8 @@ app = typer.Typer(add_completion=False)
 LostTime = Annotated[
     int | None,
     typer.Option(
-        help="After a restore or fail-over: put in doubt whom the campaign may have sent to in the time"
-        " that the database lost.",
+        help="After a restore or fail-over: put all recipients in doubt to whom the campaign may have sent in"
+        " the time that the database lost.",
         min=1,
         max=LOST_S_MAX,
         metavar="SECONDS",
@@ -52,7 +52,9 @@ def settle(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show who is in doubt. Or send to them again, or take them as sent. The report lists each decision.
+    """Show the recipients in doubt. Or send to them again, or treat them as sent.
+
+    The report lists each decision.
 
     --lost sends nothing. Use it before you resume a campaign of a restored database.
 

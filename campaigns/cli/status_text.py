@@ -48,8 +48,8 @@ def quota_text(used: int | None, limit: int | None) -> str:
 def quota_warning(days: int) -> str:
     """Return the warning that the messaging limits are too low for one day."""
     return (
-        f"warning: the messaging limits do not allow it in 24 hours: it takes {days} periods of 24 hours"
-        " at least"
+        "warning: the messaging limits do not allow it in 24 hours:"
+        f" it takes at least {days} periods of 24 hours"
     )
 
 

@@ -30,7 +30,9 @@ def worker(
     number: Annotated[
         list[str] | None, typer.Option(help="Phone number ID; repeat for more. Default: all.", metavar="PNID")
     ] = None,
-    processes: Annotated[int, typer.Option(help="How many processes share the numbers.", min=1, max=64)] = 1,
+    processes: Annotated[
+        int, typer.Option(help="Number of processes that share the numbers.", min=1, max=64)
+    ] = 1,
     metrics_port: Annotated[
         int | None,
         typer.Option(

@@ -129,7 +129,9 @@ def audience_of(
 
 def _result(campaign: str, state: RecipientState | None, code: int | None) -> CampaignResult:
     if code is not None and state not in (None, RecipientState.FAILED):
-        raise UsageError("--code is the code of failed recipients", remedy="use --state failed")
+        raise UsageError(
+            "--code selects failed recipients only", remedy="use --state failed, or leave out --state"
+        )
     if code is None:
         return CampaignResult(campaign, state)
     return CampaignResult(campaign, RecipientState.FAILED, frozenset({code}))

@@ -59,7 +59,7 @@ Numbers = Annotated[
     list[str], typer.Option(help="Phone number ID to send with; repeat for more.", metavar="PNID")
 ]
 ExternalId = Annotated[
-    str | None, typer.Option(help="Your own key. Like the name, it belongs to one campaign.", metavar="K")
+    str | None, typer.Option(help="Your own key. No other campaign can have it.", metavar="K")
 ]
 StartAt = Annotated[
     str | None,

@@ -33,8 +33,8 @@ class CanaryOptions:
             )
         if not 0 < self.minutes <= CANARY_MINUTES_MAX:
             raise UsageError(
-                f"--canary-minutes {self.minutes:g} is no time to wait",
-                remedy=f"write more than 0, and {CANARY_MINUTES_MAX:g} at most",
+                f"--canary-minutes {self.minutes:g} is not a valid time",
+                remedy=f"write more than 0 minutes, and at most {CANARY_MINUTES_MAX:g}",
             )
         check_max_failed(self.max_failed, "--canary-max-failed")
 

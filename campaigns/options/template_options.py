@@ -21,7 +21,7 @@ Params = Annotated[
     typer.Option(
         help="Column for a placeholder; repeat for each, in order. =text is a fixed text. Or NAME:COLUMN and"
         " NAME:=text, in any order: if the text before the first colon names a placeholder, the rest is the"
-        " column. templates show lists the names.",
+        " column. `templates show` lists the names.",
         metavar="COLUMN",
     ),
 ]
@@ -44,8 +44,8 @@ HeaderFilename = Annotated[
 LanguageColumn = Annotated[
     str | None,
     typer.Option(
-        help="Column with the language of each recipient, such as pt-br. Who names none of the template's"
-        " languages gets --language.",
+        help="Column with the language of each recipient, such as pt-br. A recipient whose cell names"
+        " no language of the template gets --language.",
         metavar="COLUMN",
     ),
 ]

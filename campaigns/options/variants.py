@@ -40,7 +40,7 @@ def _read(text: str) -> Variant:
     is_weight = weight.isascii() and weight.isdigit() and 1 <= int(weight) <= WEIGHT_MAX
     if not (name.strip() and template and (is_weight or not colon)):
         raise UsageError(
-            f"--variant {text!r} is no variant",
+            f"--variant {text!r} is not valid",
             remedy=f"write NAME=TEMPLATE or NAME=TEMPLATE:WEIGHT, with a weight from 1 to {WEIGHT_MAX}",
         )
     return Variant(name.strip(), template, int(weight or 1))

@@ -64,6 +64,6 @@ async def remove_words(connection: Connection, words: Sequence[str]) -> int:
 def _checked(word: str) -> str:
     if not normalised(word) or len(word) > CHARACTERS_MAX or "\x00" in word:
         raise UsageError(
-            f"{word!r} is no word", remedy=f"give letters or digits, at most {CHARACTERS_MAX} characters"
+            f"{word!r} is not a word", remedy=f"give letters or digits, at most {CHARACTERS_MAX} characters"
         )
     return word

@@ -78,7 +78,7 @@ def _decide(state: CampaignState, difference: Difference, of_the_plan: frozenset
     option = difference.option
     changeable = frozenset[CampaignState]() if option in of_the_plan else CHANGEABLE.get(option, frozenset())
     if option == NAME:
-        return Change(difference, Effect.REFUSED, "a campaign keeps its name")
+        return Change(difference, Effect.REFUSED, "the name of a campaign cannot change")
     if state in changeable:
         return Change(difference, Effect.APPLIED)
     if state is CampaignState.DRAFT:

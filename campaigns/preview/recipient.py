@@ -30,7 +30,7 @@ class Choice:
 
     def __post_init__(self) -> None:
         if self.row is not None and self.phone is not None:
-            raise UsageError("one recipient is shown", remedy="give --row or --phone, not both")
+            raise UsageError("only one recipient can be shown", remedy="give --row or --phone, not both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,5 +146,6 @@ def _readings(text: str, region: str | None) -> Iterator[int]:
 
 def _nobody(name: str, choice: Choice) -> str:
     if choice.phone is not None:
-        return f'the phone {choice.phone} is no recipient of "{name}"'
-    return f'row {choice.row} of the audience of "{name}" is no recipient: rejected, a duplicate, or missing'
+        return f'the phone {choice.phone} is not a recipient of "{name}"'
+    row = f'row {choice.row} of the audience of "{name}"'
+    return f"{row} is not a recipient: it was rejected, is a duplicate, or is missing"

@@ -45,7 +45,7 @@ def form_of(given: ExportForm | None, output: Path | None) -> ExportForm:
     by_name = {**{form.value: form for form in ExportForm}, "ndjson": ExportForm.JSON_LINES}
     form = given or by_name.get(suffix, ExportForm.CSV)
     if output is None and form in (ExportForm.XLSX, ExportForm.PARQUET):
-        raise UsageError(f"{form} is no text for stdout", remedy="name a file with --output")
+        raise UsageError(f"{form} is not text, so it cannot go to stdout", remedy="name a file with --output")
     return form
 
 

@@ -254,7 +254,7 @@ def line_too_long(line: int, name: str) -> UnreadableAudience:
     return UnreadableAudience(
         f"line {line} is longer than {LINE_CHARACTERS_MAX:,} characters",
         where=name,
-        remedy="it is no table, or its line ends are lost; export it again with one row in each line",
+        remedy="it is not a table, or its line ends are lost; export it again with one row in each line",
     )
 
 

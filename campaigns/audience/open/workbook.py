@@ -110,7 +110,7 @@ def _damaged(file: BinaryIO, name: str, error: CalamineError) -> UnreadableAudie
     if _is_encrypted(file):
         return _protected(name)
     return UnreadableAudience(
-        f"the workbook is damaged, or is none: {error}", where=name, remedy="save it again as XLSX"
+        f"the file is damaged, or is not a workbook: {error}", where=name, remedy="save it again as XLSX"
     )
 
 
