@@ -81,7 +81,9 @@ async def open_drumbeat(**settings: Any) -> AsyncIterator["Drumbeat"]:
 
 @dataclass(frozen=True, slots=True)
 class Drumbeat:
-    """Made by `open_drumbeat`. All methods may be called at the same time."""
+    """The methods of one installation. `open_drumbeat` makes it. All methods may be called at the
+    same time.
+    """
 
     settings: Settings
     url: str

@@ -17,8 +17,9 @@ from drumbeat.engine.store.database import Connection, Pool
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """A campaign as stored. `planned_at` None: its planning still runs or was interrupted. `test_of`: the
-    campaign that this one of `campaign test-send` tests. `retry_of`: the one whose failed people it sends to.
+    """A campaign as stored. `planned_at` None means that its planning still runs or was interrupted.
+    `test_of` is the campaign that this one, of `campaign test-send`, tests. `retry_of` is the campaign whose
+    failed recipients this one sends to.
     """
 
     campaign_id: int

@@ -1,4 +1,4 @@
-"""Ends child processes: with SIGTERM first, then with SIGKILL."""
+"""The end of child processes: with SIGTERM first, then with SIGKILL."""
 
 import subprocess
 import time

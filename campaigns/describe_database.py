@@ -1,4 +1,4 @@
-"""Names the database in errors. A "not found" most often means that the wrong database was asked."""
+"""The name of the database in errors. A "not found" most often means that the wrong database was asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks whether everything that sending needs is there. Each finding says what was found and what to do."""
+"""The checks of everything that sending needs. Each finding says what was found and what to do."""
 
 import os
 import sys

@@ -57,8 +57,8 @@ KNOWN_PHONES = frozenset({"duplicate", "excluded"})
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A rejected row. `line`: where it starts, from 1; `column` is empty if the whole row is wrong. `value`:
-    the cell or the row as it was written; of a code of KNOWN_PHONES the phone.
+    """A rejected row. `line` is where it starts, from 1; `column` is empty if the whole row is wrong. `value`
+    is the cell or the row as it was written; for a code of KNOWN_PHONES it is the phone.
     """
 
     line: int

@@ -1,4 +1,4 @@
-"""Shows the templates of a campaign, with how many recipients get each."""
+"""The templates of a campaign, with how many recipients get each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from drumbeat.engine.core.campaign_template import CampaignTemplate, stored_part
 
 @dataclass(frozen=True, slots=True)
 class TemplateShare:
-    """A template of a campaign. `recipients`: how many get it; None if it is the only one."""
+    """A template of a campaign. `recipients` is how many get it; None if it is the only one."""
 
     name: str
     language: str

@@ -1,4 +1,4 @@
-"""Words in the reader's language, with its forms of numbers and times."""
+"""The words of a text in the reader's language, with the forms of its numbers and times."""
 
 from __future__ import annotations
 

@@ -18,8 +18,9 @@ _WARNING = " For your security, do not share this code."
 
 @dataclass(frozen=True, slots=True)
 class CodeForm:
-    """The fields as they were typed. `warns`: the message says not to share the code. `expires_min`: it says
-    for how long the code is valid; empty: it does not. `button`: the words of what copies the code.
+    """The fields as they were typed. `warns` says that the message warns not to share the code. `expires_min`
+    is how long the code is valid, as the message says it; empty if it says nothing. `button` is the label of
+    the button that copies the code.
     """
 
     warns: bool = True

@@ -22,14 +22,16 @@ from drumbeat.engine.store.quota import read_number_standings
 
 @dataclass(frozen=True, slots=True)
 class BusinessNumber:
-    """A business number. `owner`: the process that sends with it now; `limit_is_manual`: a person set it.
+    """A business number.
 
-    `rate_per_s`: the pace that the owner keeps to, None without one; `achieved_per_s`: what it sent in the
-    last seconds. `slowed_since`: since when the owner sends slower, because the service throttles the number.
-    `stopped`: until a person resumes it; `suspended_until`: a rest that ends by itself.
-    `unlisted_at`: since when the account no longer lists it. `campaigns`: those that may still send with it.
-    `quota_*`: as in `NumberProgress`. `known_tier`: the last word for its messaging limit that was
-    understood; `tier_doubt`: why the limit that counts is not what the service says at present.
+    `owner` is the process that sends with it now. `limit_is_manual` says that a person set the limit.
+    `rate_per_s` is the pace that the owner keeps to, None without an owner; `achieved_per_s` is what the
+    number sent in the last seconds. `slowed_since` is the time since when the owner sends slower, because the
+    service throttles the number. `stopped` holds until a person resumes the number; `suspended_until` is the
+    end of a rest that ends by itself. `unlisted_at` is the time since when the account no longer lists it.
+    `campaigns` may still send with it. The fields `quota_*` are those of `NumberProgress`. `known_tier` is
+    the last word for its messaging limit that was understood. `tier_doubt` says why the limit that counts is
+    not what the service states now.
     """
 
     phone_number_id: str
@@ -65,8 +67,9 @@ class BusinessNumber:
 
 @dataclass(frozen=True, slots=True)
 class ResumedNumber:
-    """`reason`: why the number did not send; None if nothing stopped it. `paused_campaigns`: those that were
-    paused because all of their numbers, this one among them, were stopped.
+    """The result of resuming a number. `reason` says why the number did not send; None if nothing stopped it.
+    `paused_campaigns` are those that were paused because all of their numbers, this one among them, were
+    stopped.
     """
 
     phone_number_id: str

@@ -1,4 +1,4 @@
-"""Reads a template to be created from a JSON file, in the form of the interface."""
+"""A reader of a template to be created, from a JSON file in the form of the interface."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

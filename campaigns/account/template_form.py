@@ -45,7 +45,7 @@ _FIELDS_NAMED = (
 
 @dataclass(frozen=True, slots=True)
 class FormButton:
-    """`value`: the address, the phone, the code to copy, or the id of the flow."""
+    """A button of the form. `value` is the address, the phone, the code to copy, or the id of the flow."""
 
     kind: str
     text: str
@@ -54,9 +54,9 @@ class FormButton:
 
 @dataclass(frozen=True, slots=True)
 class TemplateForm:
-    """The fields as they were typed. `header_sample`: a link to the picture, video or document that the
-    reviewer sees, or the service's handle of it. `code`: counts alone if the category is AUTHENTICATION.
-    `examples`: by placeholder, such as "body 1".
+    """The fields as they were typed. `header_sample` is a link to the picture, video or document that the
+    reviewer sees, or the service's handle of it. If the category is AUTHENTICATION, only `code` counts.
+    `examples` are by placeholder, such as "body 1".
     """
 
     name: str = ""

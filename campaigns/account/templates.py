@@ -28,15 +28,15 @@ _NEEDING = (CampaignState.SCHEDULED, CampaignState.RUNNING, CampaignState.PAUSED
 
 
 class TemplatesSource(Protocol):
-    """Lists the templates of an account, as `engine.api.Service.templates` does."""
+    """A list of the templates of an account, such as `engine.api.Service.templates`."""
 
     def list(self, waba_id: str) -> AsyncIterator[TemplateRecord]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTemplate:
-    """A stored template; `definition` holds name, language, components and parameter_format.
-    `status_reason`: why the service rejected or stopped it, if an event said so.
+    """A stored template. `definition` holds name, language, components and parameter_format. `status_reason`
+    says why the service rejected or stopped it, if an event said so.
     """
 
     name: str
@@ -97,7 +97,7 @@ async def _store(connection: Connection, listed: Sequence[TemplateRecord]) -> No
 async def create_template(
     pool: Pool, service: Service, waba_id: str, new: NewTemplate, *, actor: str
 ) -> CreatedTemplate:
-    """Submit a template for review, and store what the service lists then. `actor`: for the audit."""
+    """Submit a template for review, and store what the service lists then. `actor` is noted in the audit."""
     created = await service.templates.create(waba_id, new)
     await note_audit(pool, actor, "template-create", template=new.name, language=new.language)
     await sync_templates(pool, service.templates, waba_id)

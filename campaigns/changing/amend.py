@@ -1,4 +1,4 @@
-"""Changes options of a planned campaign without its audience, which may be gone by now."""
+"""The change of a planned campaign's options without its audience, which may be gone by now."""
 
 from collections.abc import Collection
 

@@ -1,4 +1,4 @@
-"""Deletes a campaign that has never sent, with its recipients."""
+"""The deletion of a campaign that has never sent, with its recipients."""
 
 from dataclasses import dataclass
 

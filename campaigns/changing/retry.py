@@ -1,4 +1,4 @@
-"""Plans a campaign that sends once more to the failed recipients of another one.
+"""The plan of a campaign that sends once more to the failed recipients of another one.
 
 Law: it holds only recipients who are failed, each in one retry at most. Whoever turns out to be reached later
 is left out when it sends (`engine.core.retry_guard`).

@@ -1,4 +1,4 @@
-"""Sends a message to one person: as a campaign with one recipient.
+"""A message to one person, sent as a campaign with one recipient.
 
 So the message is claimed before it is sent, kept to the pace and the pair rate, and recorded like all others.
 """
@@ -35,7 +35,9 @@ _ACCEPTED = (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVE
 
 @dataclass(frozen=True, slots=True)
 class SentToOne:
-    """The message and what happened to it, in the words of `campaign export`. `phone`: digits of E.164."""
+    """The message and what happened to it, in the words of `campaign export`. `phone` is in digits of
+    E.164.
+    """
 
     name: str
     phone: str

@@ -14,7 +14,7 @@ REFRESHES_PER_S = 2  # the display shares the core of the emulator
 
 
 class Silent:
-    """Shows nothing."""
+    """A display that shows nothing."""
 
     def began(self, turn: int, measurement: Measurement) -> None: ...
 

@@ -1,4 +1,4 @@
-"""Shows how a campaign differs from what is asked for, and what becomes of each difference."""
+"""The text of how a campaign differs from what is asked for, and of the consequence of each difference."""
 
 from collections.abc import Sequence
 from typing import Any

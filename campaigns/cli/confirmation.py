@@ -1,4 +1,4 @@
-"""Asks before a change that cannot be undone."""
+"""A question before a change that cannot be undone."""
 
 import typer
 

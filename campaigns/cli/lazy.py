@@ -1,4 +1,4 @@
-"""Imports the module of a command only when it runs, so that every command starts fast."""
+"""An import of each command's module only when the command runs, so that every command starts fast."""
 
 import inspect
 import sys

@@ -155,8 +155,8 @@ def import_log() -> None:
 
 
 class Terminated(SystemExit):
-    """Raised on SIGTERM and SIGHUP, so that the command ends through every `finally`, as on Ctrl-C. Event
-    loops do not catch a SystemExit.
+    """The exception that SIGTERM and SIGHUP raise, so that the command ends through every `finally`, as on
+    Ctrl-C. Event loops do not catch a SystemExit.
     """
 
 

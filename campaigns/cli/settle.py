@@ -1,4 +1,4 @@
-"""`drumbeat campaign settle`: show who is in doubt and why; send again, take them as sent, or name more."""
+"""`drumbeat campaign settle`: show who is in doubt and why; send again, treat them as sent, or name more."""
 
 from contextlib import suppress
 from dataclasses import replace

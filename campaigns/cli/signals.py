@@ -17,7 +17,9 @@ STOP_SIGNALS = (*HASTY_SIGNALS, signal.SIGHUP)
 
 @dataclass(slots=True)
 class Stop:
-    """Set by the first signal. `exit_code`: the shell's code for it, or for the signal after a SIGHUP."""
+    """The wish to stop, which the first signal sets. `exit_code` is the shell's code for it, or for the
+    signal after a SIGHUP.
+    """
 
     event: asyncio.Event = field(default_factory=asyncio.Event)
     signal_number: int | None = None

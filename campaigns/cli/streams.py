@@ -18,7 +18,7 @@ STDOUT, STDERR = 1, 2
 
 
 class _Stdout(io.FileIO):
-    """Remembers the error of a failed write."""
+    """A stdout that remembers the error of a failed write."""
 
     problem: OSError | None = None
 
@@ -31,7 +31,7 @@ class _Stdout(io.FileIO):
 
 
 class _Stderr(io.FileIO):
-    """Drops what it cannot write."""
+    """A stderr that drops what it cannot write."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         try:

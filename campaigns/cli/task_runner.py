@@ -1,4 +1,6 @@
-"""Runs the task of a command: loads settings, starts the event loop, opens the database and the service."""
+"""The frame around the task of a command: it loads settings, starts the event loop, and opens the database
+and the service.
+"""
 
 from __future__ import annotations
 

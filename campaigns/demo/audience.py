@@ -1,4 +1,4 @@
-"""Generates an audience from a seed that looks like a real export: accents, quoting and wrong rows.
+"""An audience that is made from a seed and looks like a real export: accents, quoting and wrong rows.
 
 Every number is reserved for fiction, so that the demo never reaches a real phone: 555-0100 to 555-0199 of the
 North American area codes, and the ranges that France's regulator reserves for films.

@@ -1,8 +1,8 @@
-"""Starts that need two people: one asks, another one approves.
+"""The starts that need two people: one asks, another one approves.
 
-Law: an approval holds for the campaign as it was asked for: whoever changes the draft has to ask again, and
-nobody changes one that waits for its start time.
-Pauses and resumes of a campaign that was started are not concerned, nor are test messages.
+Law: an approval holds for the campaign as it was asked for. A person who changes the draft has to ask again,
+and nobody changes a campaign that waits for its start time. This rule does not apply to pauses and resumes of
+a campaign that was started, nor to test messages.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _UNRELEASED = (CampaignState.DRAFT, CampaignState.PAUSED)
 
 @dataclass(frozen=True, slots=True)
 class StartRequest:
-    """Somebody asked to start a campaign. `person`: who asked, or made the token of the program that asked.
-    `approved_by` None: nobody approved it yet.
+    """A request of somebody to start a campaign. `person` is the one who asked, or who made the token of the
+    program that asked. `approved_by` None means that nobody has approved it yet.
     """
 
     content_hash: str

@@ -42,10 +42,12 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class CampaignChange:
-    """The state of a campaign after a command. `changed` False: it had this state already. `skipped`: how
-    many recipients a cancel skipped. `nobody_sends`: the campaign is scheduled or running, and no process has
-    any of its numbers. `stopped_numbers`: those that send only after a person resumes them. `stays_paused`:
-    why `resume --all` left it paused, and what to do; else empty.
+    """The state of a campaign after a command.
+
+    `changed` is False if it had this state already. `skipped` is how many recipients a cancel skipped.
+    `nobody_sends` says that the campaign is scheduled or running, and that no process has any of its numbers.
+    `stopped_numbers` send only after a person resumes them. `stays_paused` says why `resume --all` left it
+    paused and what to do; else it is empty.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Forgets one person: erases the phone, the values, the messages and every id that holds the phone.
+"""The erasure of one person: the phone, the values, the messages and every id that holds the phone.
 
 Law: no recipient disappears, so all counts add up. A keyed hash takes the place of the phone and of the
 service's ids: one person stays one person in counts, and a late status finds its attempt. Nobody is forgotten

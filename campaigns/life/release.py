@@ -1,4 +1,4 @@
-"""Hands a campaign to the workers once everything that the service would refuse was looked at."""
+"""The release of a campaign to the workers, after a look at everything that the service would refuse."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from drumbeat.engine.store.database import Connection, Pool
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """`notes`: what a person should know beside the changes, in sentences."""
+    """The result of a release. `notes` are sentences that a person should read beside the changes."""
 
     changes: list[CampaignChange]
     notes: list[str]

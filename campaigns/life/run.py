@@ -1,4 +1,4 @@
-"""Runs one campaign in this process: whether it may start, and whether it ended completely."""
+"""The run of one campaign in this process: whether it may start, and whether it ended completely."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -38,8 +38,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of a run. `shortfall`: what is missing, in words; empty if a signal `stopped` the run, or
-    its time limit `until`.
+    """The result of a run. `shortfall` says in words what is missing. It is empty if a signal `stopped` the
+    run, or its time limit `until`.
     """
 
     status: CampaignStatus
@@ -81,13 +81,13 @@ async def run_campaign(
     """Send a campaign until it is finished, paused or cancelled, until `stop` is set, or until a time, which
     then sets `stop`.
 
-    Starts a draft or a due campaign. Never lifts a pause, and raises the error that `paused` makes of it.
-    Raise TryLater if the start is in the future or another process has a number; with `wait`, it waits for
-    both, and starts a draft for the process that has the number: a worker then sends it. Raise Unreachable if
-    the service does not answer, TryLater if `until` has passed. `max_failed` overrides the campaign's own.
-    `metrics`: where metrics are served while it sends. `compare_templates` False: they were read just now.
-    `settle_timeout_s`: how long to wait for statuses afterwards, so that `max_failed` is judged by them;
-    None: not at all.
+    It starts a draft or a due campaign. It never lifts a pause, and raises the error that `paused` makes of a
+    pause. Raise TryLater if the start is in the future or another process has a number. With `wait`, it waits
+    for both, and starts a draft for the process that has the number: a worker then sends it. Raise
+    Unreachable if the service does not answer, TryLater if `until` has passed. `max_failed` overrides the
+    campaign's own. `metrics` says where metrics are served while it sends. `compare_templates` False means
+    that they were read just now. `settle_timeout_s` is how long to wait for statuses afterwards, so that
+    `max_failed` is judged by them; None means not at all.
     """
     # Whoever runs it by its external id means this campaign, also if another one gets that name meanwhile.
     name = (await find_campaign(pool, name)).name

@@ -1,4 +1,4 @@
-"""Settles recipients in doubt, as a person decides: sent to again, or taken as sent."""
+"""The settlement of recipients in doubt, as a person decides: sent to again, or taken as sent."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,8 +16,8 @@ from drumbeat.engine.store.lost_time import doubt_lost_time
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The result of `campaign settle`. `action` None: nothing was changed. `recipients`: how many the action
-    concerned. `left`: who is still in doubt. `status`: the campaign's, if this process sent.
+    """The result of `campaign settle`. `action` None means that nothing was changed. `recipients` is how many
+    the action concerned. `left` says who is still in doubt. `status` is the campaign's, if this process sent.
     """
 
     campaign: Campaign

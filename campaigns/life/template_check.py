@@ -1,4 +1,4 @@
-"""Compares a campaign's templates with the service's before the campaign is released, so that a template that
+"""A comparison of a campaign's templates with the service's before the campaign is released. A template that
 changed or is paused is refused before anybody's message fails.
 """
 

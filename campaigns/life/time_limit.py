@@ -1,4 +1,6 @@
-"""Ends a run at a time of day, as a signal would: by the database's clock, whatever this machine's says."""
+"""The end of a run at a time of day, as a signal would end it. The database's clock counts, whatever this
+machine's says.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,7 +15,7 @@ from drumbeat.engine.store.database import Pool
 
 @dataclass(slots=True)
 class TimeLimit:
-    """`passed`: it ended the run, and not a signal."""
+    """A limit of a run. `passed` says that the limit ended the run, and not a signal."""
 
     until: datetime | None
     passed: bool = False

@@ -1,4 +1,4 @@
-"""Tries the access token before a campaign is resumed that the service had refused."""
+"""A test of the access token before a campaign is resumed that the service had refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that say where an audience comes from and how it is read."""
+"""The options that say where an audience comes from and how it is read."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Gives a command of typer the options of a campaign, so that they are listed only once."""
+"""A decorator that gives a command of typer the options of a campaign, so that they are listed only once."""
 
 import inspect
 from collections.abc import Callable, Iterator

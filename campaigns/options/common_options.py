@@ -1,4 +1,4 @@
-"""Options of a campaign that other commands have too."""
+"""The options of a campaign that other commands have too."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Options that keep a message from a recipient for now, or for good."""
+"""The options that keep a message from a recipient for now, or for good."""
 
 from typing import Annotated
 

@@ -55,7 +55,9 @@ NO_GUARDS = GuardOptions()
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """Checked. `quiet`: local times of the recipient, from and until; `days`: 0 is Monday."""
+    """The checked guards. `quiet` has two local times of the recipient, from and until. In `days`, 0 is
+    Monday.
+    """
 
     schedule: Schedule
     quiet: tuple[time, time] | None

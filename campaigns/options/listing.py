@@ -25,7 +25,7 @@ SECRET_KEYS = frozenset({"audience_database"})  # may hold a password, so they a
 
 @dataclass(frozen=True, slots=True)
 class CampaignOption:
-    """One option. `key`: its name in a manifest; `parameter`: in the function's signature.
+    """One option. `key` is its name in a manifest; `parameter` is its name in the function's signature.
 
     `default` is `inspect.Parameter.empty` if the option is required.
     """

@@ -1,4 +1,4 @@
-"""Reads a manifest: a TOML file with the options of a campaign."""
+"""A reader of manifests: TOML files with the options of a campaign."""
 
 import tomllib
 from collections.abc import Callable, Mapping

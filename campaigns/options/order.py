@@ -41,7 +41,9 @@ class CanaryOptions:
 
 @dataclass(frozen=True, slots=True)
 class OrderOptions:
-    """`share_percent`: see `engine.core.order`. `pause_at_failed`: `N` or `N%` of all recipients."""
+    """The options of the order. `engine.core.order` explains `share_percent`. `pause_at_failed` is `N` or
+    `N%` of all recipients.
+    """
 
     priority: Priority = Priority.NORMAL
     share_percent: int | None = None

@@ -1,4 +1,4 @@
-"""Options that say in which order a campaign is sent, and what stops it when it fails."""
+"""The options that say in which order a campaign is sent, and what stops it when it fails."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Reads the options of when a campaign may send, and of how many failures it allows."""
+"""A reader of the options that say when a campaign may send, and how many failures it allows."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,8 @@ _MAX_FAILED = re.compile(r"(\d{1,12})|(\d{1,3}(?:\.\d{1,3})?)%")
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Times have an offset. The window is local time in `time_zone` and may pass midnight.
+    """The times of a campaign, each with an offset. The window is local time in `time_zone` and may pass
+    midnight.
 
     `time_zone` may be RECIPIENT: the zone of each recipient.
     """

@@ -43,19 +43,20 @@ TEST_OF = "test of"  # key of the stored options: the campaign that is tested
 
 @dataclass(frozen=True, slots=True)
 class CampaignSpec:
-    """All options of `campaign create`, as given. `numbers` are phone number IDs.
+    """All options of `campaign create`, as given. `numbers` are phone number IDs. Times are ISO 8601 with an
+    offset.
 
-    `audience`: a file, `-` for standard input, a query, or the result of a campaign; `reading`: how to read a
-    file. `params`, `mapped` and `defaults`: see `RowRules`. `exclude`: files and campaigns. Times are ISO
-    8601 with an offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
-    `header`: a column, or `=FILE`, for the media of the header; `header_media.is_variable` is set then. Paths
-    of files begin in `header_directory`, or else in the directory of the audience.
-    `message`: the free-form message of `message send`; `template` is its type then, and `language` is empty.
-    `test_of`: the campaign that a `campaign test-send` tests. `retry_of`, `retry_codes`: of `campaign retry`.
-    `language_column`: names the language of each row; `language` is then for rows that name none of the
-    template's. `variants`: templates among which people are divided by the key `experiment`; `template` is
-    the first one's then. `corrections`: rows of the audience that a person corrected. `given`: the options by
-    the keys of a manifest, which clones and edits start from; empty if the campaign was made otherwise.
+    `audience` is a file, `-` for standard input, a query, or the result of a campaign; `reading` says how to
+    read a file. `RowRules` explains `params`, `mapped` and `defaults`. `exclude` names files and campaigns.
+    `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`. `header` is a column, or `=FILE`,
+    for the media of the header; then `header_media.is_variable` is set. Paths of files begin in
+    `header_directory`, or else in the directory of the audience. `message` is the free-form message of
+    `message send`; then `template` is its type, and `language` is empty. `test_of` is the campaign that a
+    `campaign test-send` tests. `retry_of` and `retry_codes` belong to `campaign retry`. `language_column`
+    names the language of each row; then `language` is for rows that name none of the template's. `variants`
+    are templates among which people are divided by the key `experiment`; then `template` is that of the first
+    one. `corrections` are rows of the audience that a person corrected. `given` has the options by the keys
+    of a manifest, which clones and edits start from; it is empty if the campaign was made otherwise.
     """
 
     name: str

@@ -1,5 +1,5 @@
-"""Options that say what fills a template: its placeholders, the media of its header, and which of
-several templates a recipient gets.
+"""The options that say what fills a template: its placeholders, the media of its header, and which of several
+templates a recipient gets.
 """
 
 from collections.abc import Sequence

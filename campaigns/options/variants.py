@@ -11,7 +11,7 @@ VARIANTS_MAX = 20  # each gets a share of the people; with more, a share shows n
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A template under a name of its own. `weight`: its share of the people, relative to the others'."""
+    """A template under a name of its own. `weight` is its share of the people, relative to the others."""
 
     name: str
     template: str

@@ -23,7 +23,9 @@ _STREAM = re.compile(r"/dev/(fd/[0-9]+|stdin|stdout|stderr)|/proc/(self|[0-9]+)/
 
 @dataclass(frozen=True, slots=True)
 class OutputFile:
-    """Data is written to `draft`, which then replaces `path`. Both are the same for a device or a pipe."""
+    """An output file. Data is written to `draft`, which then replaces `path`. Both are the same for a device
+    or a pipe.
+    """
 
     path: Path
     draft: Path

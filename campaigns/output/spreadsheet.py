@@ -1,9 +1,10 @@
-"""Makes texts safe for spreadsheets, which run cells that look like a formula, and restores them.
+"""A way to make texts safe for spreadsheets, which run cells that look like a formula, and to restore the
+texts.
 
 Law: `as_written(safe_cell(text)) == text`, for every text.
 
-A spreadsheet splits a line at the separator of its own country, whatever the file has, and a quote inside
-a line holds nothing together: for a German one, `;=1` in a cell ends that cell and begins a formula. So
+A spreadsheet splits a line at the separator of its own country, whatever the file has, and a quote inside a
+line holds nothing together: for a German one, `;=1` in a cell ends that cell and begins a formula. So
 whatever follows a separator counts as a cell.
 """
 

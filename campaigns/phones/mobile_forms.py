@@ -1,4 +1,4 @@
-"""Repairs numbers of countries that changed how their mobile numbers are written.
+"""The repair of numbers of countries that changed how their mobile numbers are written.
 
 Brazil added a 9 after the area code. Mexico removed the 1 after 52. Argentina has a 9 after 54 for mobiles
 called from abroad; without it, the digits are those of a landline. Files hold both forms. Nothing in a number

@@ -1,4 +1,4 @@
-"""Turns phone numbers as people write them into the digits of E.164.
+"""A normaliser that turns phone numbers as people write them into the digits of E.164.
 
 A number is accepted if the library `phonenumbers` parses it and finds it valid, with the digits it returns.
 """
@@ -41,9 +41,9 @@ _BY_CHARACTER = {
 
 
 class Normaliser:
-    """Normalises the phones of one audience. `region` (two letters) is the country of national numbers.
+    """A normaliser for the phones of one audience. `region` (two letters) is the country of national numbers.
 
-    `as_mobile`: countries whose numbers are mobile ones; see `mobile_forms`.
+    `as_mobile` are the countries whose numbers are all mobile ones; see `mobile_forms`.
     """
 
     def __init__(self, region: str | None = None, as_mobile: tuple[str, ...] = ()) -> None:

@@ -27,7 +27,7 @@ _KINDS = (
 
 
 class Plain(NamedTuple):
-    """Decides plain digits of one length: if `fullmatch` matches, `code` and the digits are the number."""
+    """A rule for plain digits of one length: if `fullmatch` matches, `code` and the digits are the number."""
 
     fullmatch: Callable[[str], object]
     code: str
@@ -48,7 +48,7 @@ class Plains(dict[int, "_PlainsOfLength"]):
 
 
 class _PlainsOfLength(dict[str, "Plain | None"]):
-    """By the first three digits, so at most a thousand entries."""
+    """The rules of one length by the first three digits, so at most a thousand entries."""
 
     def __init__(self, plain_of: Callable[[str, int], Plain | None], length: int) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ class NumberingPlan:
 
 
 class RegionalPlan:
-    """Numbers as people write them in one region, with or without its calling code."""
+    """The plan for numbers as people write them in one region, with or without its calling code."""
 
     def __init__(self, region: str) -> None:
         self._name = region

@@ -14,7 +14,7 @@ from drumbeat.engine.store.queries import queries
 class OptOutWord:
     """A word or phrase, and its language for people: it counts in every language.
 
-    `opts_in`: it takes an opt-out back.
+    `opts_in` says that it takes an opt-out back.
     """
 
     language: str

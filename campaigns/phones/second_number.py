@@ -1,4 +1,4 @@
-"""Tells one phone number from two, and from a number with an extension.
+"""The rule that tells one phone number from two, and from a number with an extension.
 
 Law: digits that follow a complete number are no part of it. Joined to it, they name a number that nobody
 wrote, such as 030 2312500102 for `030 23125001/02`. A slash and a bracket also separate the area code, as in

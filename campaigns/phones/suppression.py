@@ -28,7 +28,9 @@ EXPORT_HEADER = ("phone", "reason", "added_at", "source")
 
 @dataclass(frozen=True, slots=True)
 class SuppressionCounts:
-    """`changed`: phones added or removed. `unchanged`: nothing to do, including repeated phones."""
+    """The counts of a change of the list. `changed` are phones that were added or removed. `unchanged` are
+    phones for which there was nothing to do, including repeated ones.
+    """
 
     changed: int
     unchanged: int
@@ -40,7 +42,7 @@ class SuppressionCounts:
 class Suppression:
     """One phone in digits of E.164: why, when and by what it was added.
 
-    `source`: hand, import, service (it refused with 131050), word (the person wrote one), button.
+    `source` is hand, import, service (it refused with 131050), word (the person wrote one) or button.
     """
 
     phone: int
@@ -51,7 +53,7 @@ class Suppression:
 
 @dataclass(frozen=True, slots=True)
 class SuppressionPage:
-    """`next`: what continues the list as `after`; None at its end."""
+    """A page of the list. `next` continues the list as `after`; None at its end."""
 
     entries: list[Suppression]
     next: int | None

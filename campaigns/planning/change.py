@@ -1,4 +1,4 @@
-"""Changes a planned campaign to other options, by the table in `change_rules.py`."""
+"""The change of a planned campaign to other options, by the table in `change_rules.py`."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ async def require_allowed(
 
 
 class NameTaken(ConfigurationError):
-    """Another campaign has the name."""
+    """The error of a name that another campaign has."""
 
 
 async def differs(connection: Connection, known: KnownCampaign, identity: Identity) -> ConfigurationError:

@@ -44,7 +44,7 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An option that differs from the stored one, and what becomes of it. `reason`: why it is refused."""
+    """An option that differs from the stored one, and the consequence. `reason` says why it is refused."""
 
     difference: Difference
     effect: Effect

@@ -15,10 +15,10 @@ from drumbeat.engine.core.sending_hours import SendingHours
 
 @dataclass(slots=True)
 class Cutting:
-    """`plan`: the ranges without zones. `hours`: in the zone of each recipient, from `begins`; None: ranges
-    have no zones.
+    """The way in which a campaign is cut into ranges. `plan` has the ranges without zones. `hours` are those
+    in the zone of each recipient, from `begins`; None means that ranges have no zones.
 
-    `zones`: all sets of zones that recipients had so far; None without `hours`.
+    `zones` has all sets of zones that recipients had so far; None without `hours`.
     """
 
     plan: RangePlan

@@ -1,4 +1,4 @@
-"""Stops planning while the disk of the database still has enough space for sending."""
+"""A limit that stops planning while the disk of the database still has enough space for sending."""
 
 from contextlib import suppress
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Reads a free-form message, as `message send` takes it."""
+"""A reader of a free-form message, as `message send` takes it."""
 
 from typing import Any
 

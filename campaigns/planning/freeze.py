@@ -1,5 +1,5 @@
-"""Turns staged rows into ranges, range counters and recipients. One session holds the staged rows; others
-write the recipients by COPY.
+"""The step that turns staged rows into ranges, range counters and recipients. One session holds the staged
+rows; others write the recipients by COPY.
 
 Law: a chunk is one transaction. Its ranges and range counters are counted from the recipients that it wrote.
 It locks the campaign's row, so that nobody removes the campaign as the leftover of a killed create while a

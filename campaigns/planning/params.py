@@ -1,4 +1,4 @@
-"""Reads `--param` against a template: which column fills each placeholder.
+"""A reader of `--param` for a template: it finds the column that fills each placeholder.
 
 Law: if the text before the first colon is the word of a placeholder, the rest is the column, whatever it
 holds. Any other text is a column of its own, for the next placeholder in order.
@@ -33,7 +33,9 @@ class Params:
 
 @dataclass(slots=True)
 class _Given:
-    """`--param` sorted by its two forms. `unknown`: texts that look named, but name nothing."""
+    """The texts of `--param`, sorted by their two forms. `unknown` has texts that look named, but name
+    nothing.
+    """
 
     by_word: dict[str, str] = field(default_factory=dict)
     in_order: list[str] = field(default_factory=list)

@@ -1,4 +1,6 @@
-"""Plans a campaign: audience → checked rows → staged rows → recipients in ranges, in one database session."""
+"""The plan of a campaign: audience → checked rows → staged rows → recipients in ranges, in one database
+session.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Divides a chunk's staged rows into ranges and writes them as text for COPY.
+"""The division of a chunk's staged rows into ranges, which are written as text for COPY.
 
 A staged row is not taken apart. Its range, its number in the range and whether it is skipped are written in
 front of it.
@@ -17,7 +17,7 @@ _SUPPRESSED = b"\t%d\tsuppressed\t"
 
 
 class RangeCut:
-    """Divides one chunk into ranges; `sizes` says how many recipients each range takes.
+    """The division of one chunk into ranges. `sizes` says how many recipients each range takes.
 
     `duplicates` and `suppressed` are lines of the chunk, ascending. Duplicates are left out.
     """

@@ -31,9 +31,11 @@ def range_size(recipients: int, limits_per_s: Sequence[float]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RangePlan:
-    """`size`: of a full range. `sizes`: how many recipients each range takes, by chunk. `canary_ranges`: how
-    many ranges, the first ones, hold the canary. `canary_size`: of a full one of them. `canaries`: the
-    canary's recipients by chunk, the first of each.
+    """The ranges of a campaign. `size` is that of a full range. `sizes` has, by chunk, how many recipients
+    each range takes.
+
+    The first `canary_ranges` ranges hold the canary; `canary_size` is that of a full one of them. `canaries`
+    has, by chunk, how many of the recipients, the first of each chunk, are of the canary.
     """
 
     size: int

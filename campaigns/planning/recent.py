@@ -1,4 +1,4 @@
-"""Finds earlier campaigns whose recipients are people of a new audience as well."""
+"""The search for earlier campaigns whose recipients are people of a new audience as well."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -16,7 +16,7 @@ RECENT_DAYS = 7  # a second message within a week is what recipients notice
 class RecentCampaign:
     """An earlier campaign, and how many people of the audience are its recipients too.
 
-    `since`: when it started; if it has not `started`, when it was created.
+    `since` is when it started; if it has not `started`, when it was created.
     """
 
     name: str

@@ -1,4 +1,5 @@
-"""Removes campaigns that never sent: what an interrupted create left, drafts, and what was not started.
+"""The removal of campaigns that never sent: what an interrupted create left, drafts, and what was not
+started.
 
 Law: a campaign is first marked as not planned, so that nobody can start it, and its row goes last. A removal
 that is killed is finished by the next create of the name, or by the next delete.

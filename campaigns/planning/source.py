@@ -1,4 +1,4 @@
-"""Opens the audience of a campaign, wherever it comes from."""
+"""The opening of a campaign's audience, wherever it comes from."""
 
 import asyncio
 from contextlib import ExitStack

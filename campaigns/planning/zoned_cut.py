@@ -1,4 +1,5 @@
-"""Divides a chunk's staged rows into ranges by the time zones of their phones: a range has one set of zones.
+"""The division of a chunk's staged rows into ranges by the time zones of their phones: a range has one set of
+zones.
 
 So a range waits as a whole while its zones forbid sending. The rows of a zone keep their order.
 """
@@ -24,11 +25,11 @@ class _OpenRange:
 
 
 class ZonedCut:
-    """Divides one chunk. `zones`: the zones of each range that got recipients, by its id; None: all of its
-    recipients are skipped. `canary_zones`: of the ranges that hold the first `canary` recipients and nobody
-    else.
+    """The division of one chunk. `zones` has, by its id, the zones of each range that got recipients; None
+    means that all of its recipients are skipped. `canary_zones` has those of the ranges that hold the first
+    `canary` recipients and nobody else.
 
-    `new_id`: makes the id of a range. `ever_opens`: whether zones, as one text, ever allow sending.
+    `new_id` makes the id of a range. `ever_opens` says whether zones, as one text, ever allow sending.
     """
 
     def __init__(

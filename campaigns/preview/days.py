@@ -1,4 +1,4 @@
-"""In how many days the messaging limits of a campaign's numbers allow it."""
+"""The number of days in which the messaging limits of a campaign's numbers allow it."""
 
 from collections.abc import Sequence
 

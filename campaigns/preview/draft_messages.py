@@ -25,7 +25,7 @@ SAMPLE_ROWS_MAX = 100  # as many as a person leafs through
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The first rows of an audience that have a cell for each column. `lines`: their numbers."""
+    """The first rows of an audience that have a cell for each column. `lines` are their numbers."""
 
     columns: Sequence[str]
     lines: Sequence[int]

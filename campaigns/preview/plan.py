@@ -42,8 +42,9 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class CampaignPlan:
-    """`recipients`: to whom it sends. `left_out`: rows of the audience that get nothing, by reason.
-    `unmatched`: rows by a language that no template has. `category`: all of its templates', if they differ.
+    """A plan. `recipients` counts those to whom the campaign sends. `left_out` counts rows of the audience
+    that get nothing, by reason. `unmatched` counts rows by a language that no template has. `category` names
+    the categories of all templates, if they differ.
     """
 
     name: str

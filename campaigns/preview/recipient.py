@@ -36,10 +36,10 @@ class Choice:
 @dataclass(frozen=True, slots=True)
 class ChosenRecipient:
     """A recipient with its frozen template of the campaign, and a value for each of that template's
-    placeholders. `row`: the line of the audience file.
+    placeholders. `row` is the line of the audience file.
 
-    `skip_reason`: why nothing is sent to the recipient, or None. `options`: those of `campaign create`.
-    `header_file`: the local file that the header shows.
+    `skip_reason` says why nothing is sent to the recipient, or is None. `options` are those of `campaign
+    create`. `header_file` is the local file that the header shows.
     """
 
     campaign: str

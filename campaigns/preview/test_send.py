@@ -1,4 +1,4 @@
-"""Sends a campaign's message to oneself, with the values of a real recipient.
+"""A test of a campaign's message, sent to oneself with the values of a real recipient.
 
 Each phone gets a campaign of its own, as `message send` makes one: so its message is claimed, paced and
 recorded, and a suppressed phone is skipped. The campaign that is tested does not change.
@@ -54,7 +54,9 @@ async def plan_tests(
 
 @dataclass(frozen=True, slots=True)
 class ReleasedTests:
-    """`campaigns`: their names, one for each phone. `nobody_sends`: they wait for a worker."""
+    """The tests that were sent. `campaigns` has their names, one for each phone. `nobody_sends` says that
+    they wait for a worker.
+    """
 
     campaigns: list[str]
     nobody_sends: bool

@@ -14,7 +14,9 @@ PAGE_MAX = 100
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """`campaign`: its name, if the action concerns one. `detail`: how many recipients, and the like."""
+    """An entry of the audit. `campaign` is its name, if the action concerns one. `detail` has values such as
+    the number of recipients.
+    """
 
     audit_id: int
     at: datetime
@@ -26,7 +28,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuditPage:
-    """`next`: what continues the list as `before`; None at its end."""
+    """A page of the audit. `next` continues the list as `before`; None at its end."""
 
     entries: list[AuditEntry]
     next: int | None

@@ -47,8 +47,8 @@ class By(StrEnum):
 
 @dataclass(slots=True)
 class Line:
-    """The recipients of one key. `delivery`, `reading`: counted durations, see `engine.core.durations`.
-    `charged`: messages by country, or by "" if no prices are asked for, and by the code of their price.
+    """The recipients of one key. `delivery` and `reading` are counted durations, see `engine.core.durations`.
+    `charged` counts messages by country, or by "" if no prices are asked for, and by the code of their price.
     """
 
     key: str

@@ -1,4 +1,4 @@
-"""Campaigns in pages, each with what the service accepted so far, and what a person must see to first."""
+"""The campaigns in pages, each with what the service accepted so far, and those that wait for a person."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,10 +29,11 @@ _STUCK = (ReasonCode.NOBODY_SENDS, ReasonCode.DISK_FULL, ReasonCode.RESULTS_NOT_
 
 @dataclass(frozen=True, slots=True)
 class ListedCampaign:
-    """A campaign of a list. `accepted`: messages that the service accepted. `needs_person`: it does not go on
-    until somebody acts. `test_of`: the campaign that this one of `campaign test-send` tests. `retry_of`: the
-    one whose failed recipients it sends to. `why`: what it waits for, or is slowed by. `delivered` (read
-    or not), `read` and `failed`: people; null: not counted for this list.
+    """A campaign of a list. `accepted` counts messages that the service accepted. `needs_person` says that it
+    does not go on until somebody acts. `test_of` is the campaign that this one, of `campaign test-send`,
+    tests. `retry_of` is the one whose failed recipients it sends to. `why` says what it waits for, or what
+    slows it down. `delivered` (read or not), `read` and `failed` count people; null means that they were not
+    counted for this list.
     """
 
     campaign_id: int
@@ -62,7 +63,7 @@ class ListedCampaign:
 
 @dataclass(frozen=True, slots=True)
 class CampaignPage:
-    """`next`: what continues the list as `before`; None at its end."""
+    """A page of campaigns. `next` continues the list as `before`; None at its end."""
 
     campaigns: list[ListedCampaign]
     next: int | None

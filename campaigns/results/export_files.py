@@ -30,7 +30,7 @@ class ExportForm(StrEnum):
 
 
 class ExportWriter(Protocol):
-    """Writes pages of values. `close` completes the file; the caller closes its stream."""
+    """A writer of pages of values. `close` completes the file; the caller closes its stream."""
 
     def write(self, page: Sequence[Sequence[Any]]) -> None: ...
 
@@ -63,8 +63,8 @@ def writer_of(form: ExportForm, file: BinaryIO, campaign: str, columns: Sequence
 
 
 class CsvWriter:
-    """UTF-8 with commas. `separator`: another one; then it has a mark of its encoding too, without which a
-    spreadsheet that opens it reads accents wrong.
+    """A writer of CSV in UTF-8 with commas. With another `separator`, the file also gets a byte order mark:
+    without it, a spreadsheet reads accents wrong.
     """
 
     def __init__(self, file: BinaryIO, columns: Sequence[str], separator: str = "") -> None:
@@ -87,7 +87,7 @@ class CsvWriter:
 
 
 class JsonLinesWriter:
-    """One object in each line."""
+    """A writer of one JSON object in each line."""
 
     def __init__(self, file: BinaryIO, campaign: str, columns: Sequence[str]) -> None:
         self._file = file
@@ -140,7 +140,7 @@ class XlsxWriter:
 
 
 class ParquetWriter:
-    """Columns with types: times in UTC, codes and lines as numbers, everything else as text."""
+    """A writer of columns with types: times in UTC, codes and lines as numbers, everything else as text."""
 
     def __init__(self, file: BinaryIO, campaign: str, columns: Sequence[str]) -> None:
         try:

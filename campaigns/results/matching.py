@@ -1,4 +1,4 @@
-"""Acts on all recipients of a campaign that match a filter."""
+"""The actions on all recipients of a campaign that match a filter."""
 
 from drumbeat.campaigns.actor import note_audit
 from drumbeat.campaigns.phones.suppression import SuppressionCounts, suppress_recipients

@@ -29,9 +29,11 @@ _OUTCOMES = {1: "accepted", 2: "refused", 3: "skipped"}
 
 @dataclass(frozen=True, slots=True)
 class PersonAttempt:
-    """One attempt: what the service answered, and its statuses. `outcome`: accepted, refused, skipped; or, if
-    it is not settled, deferred, claimed or unknown. `status`: of an accepted one. `reason`: what the code
-    means; `detail`: the service's words.
+    """One attempt: the answer of the service, and its statuses.
+
+    `outcome` is accepted, refused or skipped; or, if it is not settled, deferred, claimed or unknown.
+    `status` is that of an accepted one. `reason` is the meaning of the code, and `detail` the service's
+    words.
     """
 
     attempt_no: int
@@ -52,7 +54,7 @@ class PersonAttempt:
 
 @dataclass(frozen=True, slots=True)
 class PersonCampaign:
-    """The person as a recipient of a campaign. `line`: of the audience file."""
+    """The person as a recipient of a campaign. `line` is that of the audience file."""
 
     campaign: str
     campaign_state: str
@@ -69,7 +71,7 @@ class PersonCampaign:
 
 @dataclass(frozen=True, slots=True)
 class PersonMessage:
-    """A message that the person wrote. `quotes`: the wamid that it answers."""
+    """A message that the person wrote. `quotes` is the wamid that it answers."""
 
     wamid: str
     phone_number_id: str | None
@@ -81,7 +83,7 @@ class PersonMessage:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """`spellings`: the valid numbers of the phone, the given one first."""
+    """A person over all campaigns. `spellings` are the valid numbers of the phone, the given one first."""
 
     spellings: tuple[int, ...]
     suppressed_because: str | None
@@ -95,7 +97,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class PersonEvent:
-    """One line of what happened. `campaign`: empty for a message of the person and for an opt-out."""
+    """One line of what happened. `campaign` is empty for a message of the person and for an opt-out."""
 
     at: datetime
     campaign: str

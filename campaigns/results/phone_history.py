@@ -41,7 +41,9 @@ _BY_OUTCOME = {
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt. `number` 0: it was settled before any attempt. `due_at`: when a waiting one is made."""
+    """One attempt. `number` is 0 if it was settled before any attempt. `due_at` is when a waiting one is
+    made.
+    """
 
     number: int
     state: AttemptState
@@ -59,7 +61,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class InCampaign:
-    """The phone as a recipient of one campaign. `line`: of the audience file."""
+    """The phone as a recipient of one campaign. `line` is that of the audience file."""
 
     campaign: str
     template: str
@@ -72,7 +74,7 @@ class InCampaign:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A message that came from the phone. `text`: empty for pictures and the like."""
+    """A message that came from the phone. `text` is empty for pictures and the like."""
 
     sent_at: datetime
     phone_number_id: str | None
@@ -82,7 +84,9 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class PhoneHistory:
-    """`phone`: digits of E.164. `suppressed_since`: since when nothing is sent to it."""
+    """The history of one phone. `phone` has the digits of E.164. `suppressed_since` is the time from which
+    nothing is sent to it.
+    """
 
     phone: str
     suppressed_since: datetime | None

@@ -45,7 +45,7 @@ class RecipientKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageRecipient:
-    """A recipient as `campaign export` shows it. `line`: of the audience file."""
+    """A recipient as `campaign export` shows it. `line` is that of the audience file."""
 
     phone: str
     state: RecipientState
@@ -63,8 +63,8 @@ class PageRecipient:
 
 @dataclass(frozen=True, slots=True)
 class RecipientPage:
-    """`next`: what continues the list as `after`; None at its end. A page may be short, or empty, and still
-    have a `next`: one page reads a bounded number of ranges.
+    """A page of recipients. `next` continues the list as `after`; None at its end. A page may be short or
+    empty and still have a `next`, because one page reads a bounded number of ranges.
     """
 
     recipients: list[PageRecipient]
@@ -89,7 +89,7 @@ async def recipient_page(
 
 
 class _PageReader:
-    """Reads one page."""
+    """A reader of one page."""
 
     def __init__(
         self, pool: Pool, campaign_id: int, state: RecipientState | None, code: int | None, limit: int

@@ -50,9 +50,9 @@ def _values(row: dict[str, Any]) -> list[Any]:
 class ReceivedReply:
     """A message that a person wrote.
 
-    `phone`: in digits; or the pseudonym of a forgotten person; or an id of the service that names no phone;
-    empty if nothing names the person. `text`: empty for pictures and the like. `quotes_message`: it answers a
-    message by name; otherwise it came within a week after one.
+    `phone` is in digits, or is the pseudonym of a forgotten person, or an id of the service that names no
+    phone; it is empty if nothing names the person. `text` is empty for pictures and the like.
+    `quotes_message` says that it answers a message by name; otherwise it came within a week after one.
     """
 
     sent_at: datetime
@@ -73,8 +73,8 @@ class ReceivedReply:
 
 @dataclass(frozen=True, slots=True)
 class ReplyPage:
-    """`next`: what continues the list as `before`; None at its end. A page of one campaign may be short, or
-    empty, and still have a `next`.
+    """A page of answers. `next` continues the list as `before`; None at its end. A page of one campaign may
+    be short or empty and still have a `next`.
     """
 
     replies: list[ReceivedReply]

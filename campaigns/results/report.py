@@ -55,10 +55,11 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The results of a campaign so far. `reasons`: for failed, skipped, unknown and deferred recipients.
+    """The results of a campaign so far. `reasons` are those of failed, skipped, unknown and deferred
+    recipients.
 
-    `options`: the options of `campaign create` by their names; None for those not given. `pruned`: recipients
-    and reasons were dropped; the counts are kept.
+    `options` has the options of `campaign create` by their names, with None for those not given. `pruned`
+    says that recipients and reasons were dropped; the counts are kept.
     """
 
     status: CampaignStatus

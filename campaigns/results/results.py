@@ -1,4 +1,4 @@
-"""All results of one campaign in one value: what its page and its report as a file show.
+"""The results of one campaign in one value: what its page and its report as a file show.
 
 Each recipient is read once, in groups of ranges, so no statement takes long. That costs 30 µs a recipient.
 """

@@ -18,7 +18,7 @@ from drumbeat.engine.core.pricing import pricing_of
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """The billable messages of one category. `cost`: None without a table of prices."""
+    """The billable messages of one category. `cost` is None without a table of prices."""
 
     category: str
     messages: int
@@ -27,7 +27,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """`free`: messages that the service does not charge for."""
+    """The spending of a campaign. `free` are messages that the service does not charge for."""
 
     charges: tuple[Charge, ...] = ()
     free: int = 0

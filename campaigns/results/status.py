@@ -36,11 +36,11 @@ PRUNED_IN_DOUBT = "in doubt when they were pruned"
 
 @dataclass(frozen=True, slots=True)
 class CampaignStatus:
-    """A campaign at one moment. `counts`: recipients by present state; they add up to `recipients`.
+    """A campaign at one moment. `counts` has the recipients by present state; they add up to `recipients`.
 
-    `measured_per_s`: messages per second between two readings, if there were two. `pruned_recipients`: only
-    their counts are left; `pruned_unknown`: those of them who were in doubt. `stopped_by`: who paused or
-    cancelled it, if a person did.
+    `measured_per_s` is the number of messages per second between two readings, if there were two. Of
+    `pruned_recipients`, only the counts are left; `pruned_unknown` are those of them who were in doubt.
+    `stopped_by` says who paused or cancelled it, if a person did.
     """
 
     name: str
@@ -221,8 +221,8 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
 async def number_progress(
     database: Pool | Connection, campaign_id: int | None, phone_number_ids: Sequence[str]
 ) -> list[NumberProgress]:
-    """Return how these numbers send now, and what they did for the campaign. `campaign_id` None: for no
-    campaign.
+    """Return how these numbers send now, and what they did for the campaign. With `campaign_id` None, no
+    campaign is asked about.
     """
     rows = await database.fetch(
         statements("progress")["numbers"], campaign_id, phone_number_ids, DEFAULT_LIMIT_PER_S

@@ -28,8 +28,8 @@ class Person(NamedTuple):
 class Why:
     """One thing that keeps a campaign, or one of its numbers, from sending at full speed.
 
-    `words`: in English; `code` and `values`: what words of another language are made of. `is_reason`: it says
-    why the campaign is in its state; otherwise the campaign goes on.
+    `words` are in English. `code` and `values` make the words of other languages. `is_reason` tells that it
+    is the reason for the campaign's state; otherwise the campaign goes on.
     """
 
     code: str

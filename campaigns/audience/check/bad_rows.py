@@ -13,8 +13,8 @@ ROW_CHARACTERS_MAX = 4_000  # a page of a form holds some rows
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """`column` is empty if the whole row is wrong. `cells`: in the order of the header; empty if they are too
-    long to be corrected by hand.
+    """A row that a person may correct. `column` is empty if the whole row is wrong. `cells` are in the order
+    of the header; they are empty if they are too long to be corrected by hand.
     """
 
     line: int
@@ -25,7 +25,7 @@ class BadRow:
 
 @dataclass(slots=True)
 class BadRows:
-    """Keeps the first bad rows of a table."""
+    """The first bad rows of a table."""
 
     rows: list[BadRow] = field(default_factory=list)
 

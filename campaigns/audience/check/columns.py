@@ -1,4 +1,4 @@
-"""Finds columns by name in the header of an audience."""
+"""The search for columns by name in the header of an audience."""
 
 from collections.abc import Sequence
 from unicodedata import category

@@ -1,4 +1,4 @@
-"""Copies the rows that a list of rejects names, so that a person can correct them and send to them alone.
+"""A copy of the rows that a list of rejects names, so that a person can correct them and send to them alone.
 
 Law: no other row is copied, or people would get a second message. Duplicates are left out, because these
 people are in the campaign. If a line differs from what the list says, the file has changed, and nothing is
@@ -22,7 +22,7 @@ LISTED_MAX = 1_000_000  # the list is held in memory; nobody corrects more rows 
 
 
 class ListedReject(NamedTuple):
-    """Column and value of a rejected row, as the list has them."""
+    """A rejected row, with its column and value as the list has them."""
 
     column: str
     value: str

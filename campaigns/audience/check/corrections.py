@@ -1,4 +1,5 @@
-"""Rows that a person corrected. The file stays as it is; each stands in for the row with its number.
+"""The rows that a person corrected. The file stays as it is; each corrected row stands in for the row with
+its number.
 
 A correction holds the whole row, because a row that could not be read has no cells of its own.
 """

@@ -1,4 +1,4 @@
-"""Counts how many phones repeat an earlier one, exactly, in bounded memory and without a database.
+"""An exact count of phones that repeat an earlier one, in bounded memory and without a database.
 
 The phones are divided into parts by their digits, and each part is counted alone. If there are more than a
 million, most of them are in an unnamed temporary file, 8 bytes each.
@@ -19,7 +19,9 @@ FAILURE = "duplicates cannot be counted"
 
 
 class DuplicateCounter:
-    """Takes phones by `add`; `count` returns how many repeat an earlier one. A context manager."""
+    """A counter of duplicates. `add` takes phones, and `count` returns how many repeat an earlier one. It is
+    a context manager.
+    """
 
     def __init__(self) -> None:
         self._parts = [array("q") for _ in range(PARTS)]

@@ -31,7 +31,9 @@ _PLAIN = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Glimpse:
-    """`samples`: the first values of each column, in the order of `columns`."""
+    """The header and the first rows of a file. `samples` has the first values of each column, in the order of
+    `columns`.
+    """
 
     columns: Sequence[str]
     samples: Sequence[Sequence[str]]

@@ -1,4 +1,4 @@
-"""Checks the cells that name the media of a header: an HTTPS link, or a file beside the audience."""
+"""The check of cells that name the media of a header: an HTTPS link, or a file beside the audience."""
 
 import re
 from collections.abc import Sequence
@@ -15,8 +15,11 @@ FILES_REMEMBERED = 65_536  # the same picture stands in many rows; its file is l
 
 @dataclass(frozen=True, slots=True)
 class HeaderMedia:
-    """`kind`: image, video or document. `directory`: where the paths begin. No path leads out of it: who
-    writes an audience must not be able to send any file of this machine.
+    """The media that cells may name. `kind` is image, video or document. `directory` is where the paths
+    begin.
+
+    No path leads out of the directory: the writer of an audience must not be able to send any file of this
+    machine.
     """
 
     kind: str
@@ -24,7 +27,7 @@ class HeaderMedia:
 
 
 class HeaderMediaCheck:
-    """Finds what the service would refuse. Remembers the files that it looked at."""
+    """A check that finds what the service would refuse. It remembers the files that it looked at."""
 
     def __init__(self, rule: HeaderMedia) -> None:
         self._rule = rule

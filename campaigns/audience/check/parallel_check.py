@@ -1,4 +1,4 @@
-"""Checks the pieces of an audience file in several processes. Results come in file order; memory is bounded.
+"""The check of an audience file's pieces in several processes. Results come in file order; memory is bounded.
 
 Law: pieces are checked ahead as if each began and ended with a complete row. If one does not, its result is
 discarded, and this process reads the piece again after the one before it. The result is the same as if one

@@ -1,4 +1,4 @@
-"""Checks each row: it needs a phone number, and variables that the service accepts.
+"""The check of each row: it needs a phone number, and variables that the service accepts.
 
 Nearly every row is good. Therefore whole columns are checked in one call where possible, and single rows only
 if their column fails.
@@ -29,12 +29,13 @@ _NAME_THE_PHONES = "; name the column of the phone numbers with --phone-column"
 
 @dataclass(slots=True)
 class CheckedBatch:
-    """The good rows of a batch, and its rejects. `read_bytes`: how much of the file was read by then.
+    """The good rows of a batch, and its rejects. `read_bytes` is how much of the file was read by then.
 
     A good row has its line, its phone in digits of E.164, a variable for each placeholder, and perhaps the
-    index of its template; without `template_indexes`, all rows have the first one. They are stored as
-    columns, because a tuple for each row would double the cost of its variables. `files`: what they name as
-    files of the header. `unmatched` counts what the good rows name as their language and is none.
+    index of its template. Without `template_indexes`, all rows have the first template. They are stored as
+    columns, because a tuple for each row would double the cost of its variables. `files` are the header files
+    that the rows name. `unmatched` counts texts in the column of languages that name no language of the
+    template.
     """
 
     read_bytes: int
@@ -85,7 +86,7 @@ PHONES_ONLY = RowRules()
 
 @dataclass(frozen=True, slots=True)
 class RowCheck:
-    """Checks rows with one header. Made by `row_check`."""
+    """A check of rows with one header. `row_check` makes it."""
 
     normalise_all: Callable[[Iterable[str]], list[int | str]]
     phone_index: int

@@ -1,4 +1,4 @@
-"""Chooses the template of each row: by the language that a column names, and by the person's variant."""
+"""The choice of a template for each row: by the language that a column names, and by the person's variant."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -32,7 +32,9 @@ class TemplateChoice:
 
 
 class TemplateChooser:
-    """Chooses for rows whose language stands in the column with this index; None: all have the first one."""
+    """A chooser for rows whose language stands in the column with this index. With None, every row gets the
+    fallback.
+    """
 
     def __init__(self, choice: TemplateChoice, language_index: int | None) -> None:
         self._languages = choice.languages

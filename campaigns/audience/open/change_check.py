@@ -1,4 +1,4 @@
-"""Detects whether a file changed while it was read."""
+"""A test of whether a file changed while it was read."""
 
 import os
 from io import BufferedReader
@@ -7,7 +7,7 @@ from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 
 
 class ChangeCheck:
-    """Remembers size and modification time of an open file. Create it before the first byte is read.
+    """A memory of the size and modification time of an open file. Create it before the first byte is read.
 
     If another file was moved over it, the open file is unchanged.
     """

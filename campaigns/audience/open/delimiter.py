@@ -1,4 +1,4 @@
-"""Finds the character that separates cells: from the header, or from Excel's line `sep=;` before it."""
+"""The search for the character that separates cells: in the header, or in Excel's line `sep=;` before it."""
 
 import re
 

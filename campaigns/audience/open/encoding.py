@@ -1,4 +1,4 @@
-"""Detects the encoding of an audience file from a sample, then decodes strictly.
+"""The detection of an audience file's encoding from a sample, and the strict decoding that follows.
 
 The sample begins at the first byte that is not ASCII, wherever it is, so the first accent may come after a
 million rows. If the guess is wrong, the first byte that does not fit stops the reading; the error names its
@@ -23,9 +23,11 @@ _ASCII = bytes(range(128))
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """`codec` as Python names it; `bom_bytes` to skip at the start; `label` for messages.
+    """The encoding of a text. `codec` is Python's name for it, `bom_bytes` are skipped at the start, and
+    `label` is for messages.
 
-    `is_guess`: the file does not name its encoding, and another one might decode it to other letters.
+    `is_guess` says that the file does not name its encoding, and that another one might decode it to other
+    letters.
     """
 
     codec: str

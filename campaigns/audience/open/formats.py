@@ -1,4 +1,4 @@
-"""Recognises what a file holds by its first bytes. Its name only helps to choose among texts."""
+"""The recognition of a file's content by its first bytes. The name only helps to choose among texts."""
 
 import codecs
 import zipfile

@@ -1,4 +1,4 @@
-"""Reads JSON Lines: one object in each line, whose keys are the columns.
+"""A reader of JSON Lines: one object in each line, whose keys are the columns.
 
 Law: the first object names all columns. A later object may lack some, but may not bring others: rows before
 it would have been checked without them.

@@ -20,7 +20,7 @@ CELLS_MAX = 4_000_000
 
 
 class LostCells:
-    """The lost cells of one sheet, with rows and columns from 0. `name`: of the file."""
+    """The lost cells of one sheet, with rows and columns from 0. `name` is that of the file."""
 
     def __init__(self, name: str) -> None:
         self._name = name

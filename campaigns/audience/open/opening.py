@@ -1,4 +1,4 @@
-"""Opens an audience of any form: a file, packed or not, or standard input.
+"""The opening of an audience of any form: a file, packed or not, or standard input.
 
 CSV is read where it is. Every other form is first written to a `Spool`; everything after that is shared.
 """

@@ -1,4 +1,4 @@
-"""Reads Parquet in batches. It needs pyarrow, which the extra `parquet` installs."""
+"""A reader of Parquet, in batches. It needs pyarrow, which the extra `parquet` installs."""
 
 from collections.abc import Callable
 from importlib import import_module

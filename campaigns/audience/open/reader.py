@@ -1,5 +1,5 @@
-"""Reads an audience file in batches of rows, each with the line where it starts. Memory does not grow with
-it.
+"""A reader of an audience file, in batches of rows, each with the line where it starts. Memory does not grow
+with the file.
 
 Law: a row that cannot be read is lost alone. A quoted cell that is never closed would otherwise take the rest
 of the file: if a row of several lines is wrong, only its first line is rejected, and reading continues at the
@@ -39,7 +39,9 @@ Row = list[str]
 
 @dataclass(slots=True)
 class RowBatch:
-    """Rows with as many cells as the header, in file order. `rows[i]` starts in line `lines[i]`, from 1."""
+    """A batch of rows with as many cells as the header, in file order. `rows[i]` starts in line `lines[i]`,
+    from 1.
+    """
 
     read_bytes: int
     lines: Sequence[int] = ()
@@ -49,7 +51,7 @@ class RowBatch:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Complete lines with their line ends. `first`: the number of the first line, from 1."""
+    """A piece of complete lines with their line ends. `first` is the number of the first line, from 1."""
 
     first: int
     text: str
@@ -105,7 +107,7 @@ class AudienceTable(Protocol):
 
 
 class _Cursor:
-    """Gives lines to a csv reader, which takes as many as a row needs. `position` can be set back."""
+    """A source of lines for a csv reader, which takes as many as a row needs. `position` can be set back."""
 
     def __init__(self, lines: list[str]) -> None:
         self.position = 0
@@ -124,7 +126,7 @@ class _Cursor:
 
 
 class AudienceReader:
-    """Reads an open audience file: `header`, `delimiter` and `encoding`, then `batches()` once.
+    """A reader of an open audience file: `header`, `delimiter` and `encoding`, then `batches()` once.
 
     Raises UnreadableAudience.
     """

@@ -34,10 +34,10 @@ _LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
 class Spool:
-    """The temporary file of one table. A context manager.
+    """The temporary file of one table. It is a context manager.
 
     Set `header` and `form` before `table` is called; `first` is the number of the first row in its source.
-    `file`: a temporary file that another process opened.
+    `file` is a temporary file that another process opened.
     """
 
     def __init__(self, name: str, file: BinaryIO | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Reads XML parts of a workbook element by element, in constant memory.
+"""A reader of a workbook's XML parts, element by element, in constant memory.
 
 Names are given without their prefix, because writers choose prefixes freely. A part with a document type is
 refused: workbooks have none, and entities can grow without limit.

@@ -1,4 +1,4 @@
-"""Unpacks gzip, zip and zstd to a temporary file, and reads standard input into one.
+"""The unpacking of gzip, zip and zstd to a temporary file, and of standard input into one.
 
 An unpacked file is limited in size, and in size compared with the packed one: a bomb is refused before it
 fills the disk.

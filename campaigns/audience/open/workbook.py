@@ -1,4 +1,4 @@
-"""Reads a sheet of a workbook (XLSX, XLS, ODS) as people see it.
+"""A reader of one sheet of a workbook (XLSX, XLS, ODS), as people see it.
 
 The first row with text is the header. A sheet that is no table is refused: a title above the header, merged
 header cells, values under an empty header cell. Guessing would send the wrong texts.
@@ -67,7 +67,9 @@ class SheetFound(NamedTuple):
 
 
 class _Header(NamedTuple):
-    """`row`: its number, from 1. `named`: the indexes of columns with a name, and `unnamed` of all others."""
+    """The header of a sheet. `row` is its number, from 1. `named` has the indexes of the columns with a name,
+    and `unnamed` those of all others.
+    """
 
     row: int
     names: list[str]

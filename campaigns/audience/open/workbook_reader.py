@@ -1,4 +1,4 @@
-"""Reads a workbook in a process of its own, with a limit of its memory.
+"""A reader of workbooks in a process of its own, with a limit of its memory.
 
 A workbook is read as a whole, and a small one can hold a table of many gigabytes: repeated cells, or one long
 text in a million cells. The limit is the only one that holds for all of them. When the process ends, its
