@@ -14,7 +14,7 @@ from drumbeat.engine.errors import ConfigurationError
 
 COLUMNS = ("country", "category", "price", "currency", "date")
 ANY_COUNTRY = "*"
-FILE_BYTES_MAX = 1 << 20  # a row for each country and category has a hundredth of it
+FILE_BYTES_MAX = 1 << 20  # a row for each country and category takes a hundredth of this
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import Any
 
 from drumbeat.engine.core.rendering import RenderedButton, RenderedMessage
 
-EXPIRES_MAX_MIN = 90  # of the service
-# What the service writes in English.
+EXPIRES_MAX_MIN = 90  # the limit of the service
+# The texts that the service writes in English.
 _TEXT = "*123456* is your verification code."
 _WARNING = " For your security, do not share this code."
 

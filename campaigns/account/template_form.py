@@ -25,13 +25,13 @@ CATEGORIES = ("MARKETING", "UTILITY", AUTHENTICATION)
 TEXT = "TEXT"
 HEADER_FORMATS = (TEXT, "IMAGE", "VIDEO", "DOCUMENT")
 BUTTON_KINDS = ("QUICK_REPLY", "URL", "PHONE_NUMBER", "COPY_CODE", "FLOW", "CATALOG")
-BUTTONS_MAX = 10  # of the service
-# What beside its words makes a button, by its kind.
+BUTTONS_MAX = 10  # the limit of the service
+# The member that a button has beside its words, by its kind.
 VALUE_MEMBERS = {"URL": "url", "PHONE_NUMBER": "phone_number", "COPY_CODE": "example", "FLOW": "flow_id"}
 _NAME = re.compile(r"[a-z0-9_]{1,512}")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(_[A-Z]{2,3})?")
 _NAMED = re.compile(r"[a-z][a-z0-9_]*")
-# What the service's words name, and the field that shows them. The first that fits counts.
+# A word in the service's refusal, and the field that shows the refusal. The first that fits counts.
 _FIELDS_NAMED = (
     (r"header", "header"),
     (r"footer", "footer"),

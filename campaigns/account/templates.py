@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # most commands need no client of the service
     from drumbeat.engine.api.service import Service
 
 
-NAMED_MAX = 5  # campaigns in an error
+NAMED_MAX = 5  # an error names at most so many campaigns
 # The statuses of a template that no message can be sent with until somebody does something about it.
 STOPPED = ("REJECTED", "PAUSED", "DISABLED")
 _NEEDING = (CampaignState.SCHEDULED, CampaignState.RUNNING, CampaignState.PAUSED)
@@ -144,7 +144,9 @@ async def template_uses(pool: Pool, name: str) -> list[TemplateUse]:
 
 def languages_of(stored: Mapping[str, Any], name: str) -> frozenset[str]:
     """Return the languages in which a campaign, as its plan froze it, has the template of a name."""
-    parts = [part for part in stored_parts(stored) if part.get("message") is None]  # no free-form message
+    parts = [
+        part for part in stored_parts(stored) if part.get("message") is None
+    ]  # a free-form message is no template
     return frozenset(str(part.get("language")) for part in parts if part.get("name") == name)
 
 

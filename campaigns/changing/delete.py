@@ -11,7 +11,7 @@ from drumbeat.engine.core.states import CampaignState, with_indefinite_article
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.database import close, connect
 
-# The states in which a campaign may be that was never started.
+# A campaign that was never started is in one of these states.
 _UNSTARTED = frozenset(CampaignState) - {CampaignState.RUNNING, CampaignState.FINISHED}
 
 

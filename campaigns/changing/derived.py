@@ -23,7 +23,7 @@ from drumbeat.engine.process.disk_space import Disk
 from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads
 from drumbeat.engine.store.database import Connection, Pool
 
-# Keys that name files, databases and rows of this machine: nothing for callers from elsewhere.
+# Keys that name files, databases and rows of this machine. Callers from elsewhere may not use them.
 OF_THIS_MACHINE = frozenset(
     {
         "audience",
@@ -35,7 +35,7 @@ OF_THIS_MACHINE = frozenset(
         "rejects",
     }
 )
-# Keys about rows that are left out. The stored recipients of a campaign are without them.
+# Keys about rows that are left out. The stored recipients of a campaign do not contain such rows.
 _LEAVES_OUT = ("exclude", "strict")
 
 

@@ -22,7 +22,7 @@ _BUSY = (
     asyncpg.LockNotAvailableError,
     asyncpg.QueryCanceledError,
     asyncpg.SerializationError,
-    TimeoutError,  # of a statement, or while waiting for a connection
+    TimeoutError,  # a statement took too long, or no connection became free
 )
 # Raised by a new connection of a running process: the password changed, or the database was dropped.
 _REFUSED = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)

@@ -21,7 +21,7 @@ from drumbeat.engine.process.embedded_postgres import start_embedded, stop_embed
 from drumbeat.engine.process.settings import load_settings
 from drumbeat.engine.store.migrate import migrate as apply_migrations
 
-BLOCKING_SHOWN = 20  # of a month
+BLOCKING_SHOWN = 20  # so many campaigns are named for each month
 
 app = typer.Typer(
     name="db",

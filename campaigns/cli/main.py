@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 EXIT_UNEXPECTED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 128 + signal.SIGINT
-EXIT_READER_GONE = 128 + signal.SIGPIPE  # the shell's code for it
+EXIT_READER_GONE = 128 + signal.SIGPIPE  # the shell's exit code for a broken pipe
 HELP = "--help"
 HEALTH = "health"  # runs every few seconds and reads no settings
 NOT_UTF_8 = "surrogates not allowed"  # the error text of Python, orjson and the database's driver
@@ -175,7 +175,7 @@ def run() -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code. Never raises."""
     signal.signal(signal.SIGTERM, _terminate)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # under nohup, it is ignored
         signal.signal(signal.SIGHUP, _terminate)
     exit_code = _run(arguments)
     if (problem := stdout_error()) is not None:

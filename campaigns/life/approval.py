@@ -25,7 +25,7 @@ from drumbeat.engine.process.settings import Settings
 from drumbeat.engine.store.campaign_states import set_reason
 from drumbeat.engine.store.database import Connection, Pool
 
-# Here nothing may change where starts need two people: a pause takes the approval of a change with it.
+# Where starts need two people, nothing may change in these states. After a pause it may, and is approved again.
 APPROVED_STATES = frozenset({CampaignState.SCHEDULED})
 _UNRELEASED = (CampaignState.DRAFT, CampaignState.PAUSED)
 

@@ -89,7 +89,7 @@ async def run_campaign(
     that they were read just now. `settle_timeout_s` is how long to wait for statuses afterwards, so that
     `max_failed` is judged by them; None means not at all.
     """
-    # Whoever runs it by its external id means this campaign, also if another one gets that name meanwhile.
+    # A run by external id means this campaign, also if another one gets that name meanwhile.
     name = (await find_campaign(pool, name)).name
     async with time_limit(pool, until, stop) as limit:
         check = TemplateCheck(pool, service) if compare_templates else None

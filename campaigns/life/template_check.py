@@ -34,8 +34,10 @@ class TemplateCheck:
         self._pool = pool
         self._service = service
         self._known: dict[str, Definitions] = {}  # by name: several campaigns may have the same template
-        self._unasked: set[str] = set()  # names of which only what is stored is known
-        self._statuses: dict[tuple[str, str], str] = {}  # by name and language, of names that were asked for
+        self._unasked: set[str] = set()  # names for which only the stored templates are known
+        self._statuses: dict[
+            tuple[str, str], str
+        ] = {}  # by name and language, for the names that the service was asked for
         self.notes: list[str] = []
 
     async def __call__(self, campaign: Campaign) -> None:

@@ -11,7 +11,7 @@ from drumbeat.engine.core.frequency_cap import FrequencyCap
 from drumbeat.engine.core.sending_hours import EVERY_DAY, SendingHours
 from drumbeat.engine.errors import UsageError
 
-QUIET_EXAMPLE = "20:00-09:00"  # that of a window, read as quiet hours, would send at night
+QUIET_EXAMPLE = "20:00-09:00"  # the example of a window would send at night if it were read as quiet hours
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 

@@ -19,7 +19,7 @@ from drumbeat.campaigns.options.spec import CampaignSpec
 
 Given = ParamSpec("Given")
 
-FILE_OR_NAME = "FILE|NAME"  # the metavar of an option that names a file if there is one
+FILE_OR_NAME = "FILE|NAME"  # the metavar of an option that takes a file, or else a name
 SECRET_KEYS = frozenset({"audience_database"})  # may hold a password, so they are never stored
 
 

@@ -10,7 +10,7 @@ from drumbeat.campaigns.options.listing import CampaignOption, located, options_
 from drumbeat.campaigns.options.values import checked, overlaid, require_a_file
 from drumbeat.engine.errors import ConfigurationError
 
-MANIFEST_BYTES_MAX = 1024 * 1024  # a manifest that people write has a few hundred
+MANIFEST_BYTES_MAX = 1024 * 1024  # a manifest that people write has a few hundred bytes
 
 
 def read_manifest(

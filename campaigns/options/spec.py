@@ -31,13 +31,13 @@ from drumbeat.engine.errors import UsageError
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
 AUDIENCE_CONTENT = "the audience's content"  # key of the hash of the file or rows in the stored options
-UNMATCHED = "languages not matched"  # key of what is noted: rows by what they name as their language
+UNMATCHED = "languages not matched"  # key of a note: the number of rows for each unmatched language
 CORRECTED_ROWS = "corrected rows"  # key of the hash of rows that a person corrected
-NOTED = "noted"  # key of what is stored for people and does not identify the campaign
+NOTED = "noted"  # key of notes for people, which do not identify the campaign
 BY_EXTERNAL_ID = "external:"  # before an external id that stands for a name
 NAME = "name"
 RETRY_OF = "retry of"  # key of the stored options: the campaign whose failed recipients are sent to again
-RETRY_CODES = "retry of codes"  # key of the stored options: only of those that failed with these
+RETRY_CODES = "retry of codes"  # key of the stored options: only recipients that failed with these codes
 TEST_OF = "test of"  # key of the stored options: the campaign that is tested
 
 
@@ -303,4 +303,4 @@ def text_of(value: Any) -> str:
 PHONE = "phone"
 
 
-GIVEN = "given"  # key of what is noted: the options as they were given
+GIVEN = "given"  # key of a note: the options as they were given

@@ -16,7 +16,7 @@ def variables_of(options: Mapping[str, Any]) -> Sequence[str]:
     """
     if (stored := options.get(VARIABLES)) is not None:
         return list(stored)
-    # Earlier versions stored only what fills the rest.
+    # Earlier versions stored the options that fill the variables, but not the variables.
     header = options.get("--header-column") or (FIXED_TEXT if options.get("--header-file") else None)
     params = options.get("--param") or ()
     return [*([] if header is None else [header]), *params]

@@ -13,7 +13,7 @@ from drumbeat.engine.errors import ConfigurationError, UsageError
 PROBLEMS_SHOWN_MAX = 5
 STORED = "the campaign's stored options"
 
-# What to do about the problems that pydantic finds, by their type; others say it themselves.
+# The remedy for a problem that pydantic finds, by its type. Other problems name their remedy.
 CURES = {
     "list_type": 'write a list, such as ["a", "b"]',
     "string_type": "write a text in quotes",
@@ -21,9 +21,9 @@ CURES = {
     "bool_type": "write true or false",
     "path_type": "write a path in quotes",
 }
-# What a clone does not copy: a key of one campaign, and the list of rejects of its file.
+# A clone does not copy these: the key of one campaign, and the list of rejects of its file.
 NOT_CLONED = ("external_id", "rejects")
-# One key of a group replaces the others, and with them the keys that only say more about those.
+# One key of a group replaces the others, and the keys that only describe the others.
 AUDIENCE_KEYS = frozenset(
     {
         "audience",

@@ -73,7 +73,7 @@ def drop_abandoned(path: Path) -> None:
 
 
 def _drop_if_abandoned(draft: Path) -> None:
-    # What has such a name may be a pipe, on which a reader would wait.
+    # A file with such a name may be a pipe, on which a reader would wait.
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     with suppress(OSError), os.fdopen(os.open(draft, flags), "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 # Characters that start a formula, or that spreadsheets strip before they look for one.
 _START = r"[ '\"]*[=+\-@\t\r\n＝＋－＠]"
 _SEPARATOR = r"[,;|\t\r\n]"
-# Where a mark is put, and where one was put: at the beginning of the text and after each separator. Quotes
+# A mark is put, and was put, at the beginning of the text and after each separator. Quotes
 # and marks that are there already count as part of a formula, so that a new mark can be told from them.
 _MARKED = re.compile(rf"(^|{_SEPARATOR})(?={_START})")
 _MARK = re.compile(rf"(^|{_SEPARATOR})'(?={_START})")

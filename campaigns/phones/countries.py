@@ -27,7 +27,7 @@ def country_of(phone: int) -> str:
     one.
     """
     code = calling_code(phone)
-    if not code:  # also of a forgotten person
+    if not code:  # the pseudonym of a forgotten person has no code either
         return UNKNOWN
     number = PhoneNumber(country_code=int(code), national_number=int(str(phone)[len(code) :] or 0))
     shared = region_code_for_number(number) if int(code) in _BY_AREA_CODE else None

@@ -12,7 +12,9 @@ from collections.abc import Callable
 
 EXTENSION = "phone_extension"
 TWO_NUMBERS = "phone_two_numbers"
-AREA_CODE_DIGITS_MAX = 5  # of any country. Plans of variable length call an area code and two digits valid
+AREA_CODE_DIGITS_MAX = (
+    5  # no country has longer ones. Plans of variable length call an area code and two digits valid
+)
 _WHOLE_NUMBER_DIGITS = 7  # an extension has fewer
 _BREAK = re.compile(r"[^0-9 .)\-]+(?=.*[0-9])", re.DOTALL)
 _GAP = re.compile(r"(?<=[0-9)])[ .\-]+(?=0)")

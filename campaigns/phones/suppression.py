@@ -20,7 +20,7 @@ from drumbeat.engine.store.opting_out import follow_changed_numbers
 from drumbeat.engine.store.queries import queries
 
 PAGE_ROWS = 5_000
-PAGE_MAX = 100  # of a page that people read
+PAGE_MAX = 100  # people read a page
 REASON_CHARACTERS_MAX = 200
 ADDED_BY_HAND = "added by hand"
 EXPORT_HEADER = ("phone", "reason", "added_at", "source")
@@ -93,9 +93,8 @@ async def remove_suppressions(
     """Remove phones from the list. Raise UsageError, and remove nothing, if one of them cannot be read."""
     numbers = _read_phones(phones, region)
     async with connection.transaction():
-        aliases = [
-            alias for number in numbers for alias in phone_aliases(str(number))
-        ]  # also those not valid
+        # An alias that is not valid is removed too.
+        aliases = [alias for number in numbers for alias in phone_aliases(str(number))]
         removed = await connection.fetch(statements("suppression")["remove"], aliases)
         counts = _counts(numbers, [row["phone"] for row in removed])
         await note_suppressions(connection, "unsuppress", "hand", counts, actor)

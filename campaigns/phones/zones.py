@@ -10,7 +10,7 @@ import phonenumbers
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
 from phonenumbers.tzdata import TIMEZONE_DATA, TIMEZONE_LONGEST_PREFIX
 
-# Whether a number belongs to a place follows from its first digits and its length. The library takes about
+# The first digits and the length of a number decide whether it belongs to a place. The library takes about
 # 60 µs to decide, so it is asked once for all phones that begin alike.
 _HEAD_DIGITS = 7
 _HEAD_DIGITS_SHARED = 8  # of a calling code that several countries share, but +1, where four name one

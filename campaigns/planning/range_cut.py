@@ -34,7 +34,7 @@ class RangeCut:
         self._duplicates = duplicates
         self._suppressed = suppressed
         self._range = 0  # the position of the present range
-        self._seq = 0  # its recipients that are written
+        self._seq = 0  # the number of its recipients that are written
 
     def recipients(self, staged: bytes) -> bytes:
         """Return the next batch of the chunk as rows of `COLUMNS`. The batch is empty if all of it are

@@ -45,7 +45,7 @@ class ZonedCut:
     ) -> None:
         self.zones: dict[int, str | None] = {}
         self.canary_zones: dict[int, str | None] = {}
-        self._canary = canary  # recipients of it that are still to come
+        self._canary = canary  # recipients of the canary that are still to come
         self._canary_size = canary_size
         self._new_id = new_id
         self._range_size = range_size

@@ -151,7 +151,7 @@ async def _quoting(pool: Pool, campaign_id: int, rows: Sequence[asyncpg.Record])
 async def _is_from_recipient(pool: Pool, campaign_id: int, row: asyncpg.Record) -> bool:
     spellings = phone_aliases(row["sender"])
     if not spellings:
-        return False  # a pseudonym, or an id of the service
+        return False  # it is a pseudonym, or an id of the service
     asked = (campaign_id, spellings[0], spellings[-1], row["sent_at"])
     async with pool.acquire() as connection, connection.transaction(readonly=True):
         await connection.execute(statements("person")["look_by_filter"])

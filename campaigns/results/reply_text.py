@@ -5,7 +5,7 @@ from typing import Any
 
 from drumbeat.engine.core.sanitise import sanitise
 
-TEXT_CHARACTERS_MAX = 500  # shown of one message; the database keeps all of it
+TEXT_CHARACTERS_MAX = 500  # so much of a message is shown; the database keeps all of it
 
 
 def reply_text(body: Mapping[str, Any]) -> str:

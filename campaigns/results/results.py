@@ -27,7 +27,7 @@ from drumbeat.engine.core.durations import STEP
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.store.database import Pool
 
-# What the tables of a time to delivery or to read count: messages that took at most so long.
+# The rows of the tables of times: each counts the messages that took at most so long.
 WITHIN_S = (1, 5, 10, 30, 60, 300, 3_600, 86_400)
 
 

@@ -25,7 +25,9 @@ class DuplicateCounter:
 
     def __init__(self) -> None:
         self._parts = [array("q") for _ in range(PARTS)]
-        self._offsets: list[list[int]] = [[] for _ in range(PARTS)]  # of each part's blocks in the file
+        self._offsets: list[list[int]] = [
+            [] for _ in range(PARTS)
+        ]  # the offsets in the file of each part's blocks
         self._file: BinaryIO | None = None
 
     def __enter__(self) -> DuplicateCounter:

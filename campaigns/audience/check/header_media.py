@@ -54,7 +54,7 @@ class HeaderMediaCheck:
             return file_problem(self._rule.kind, path)
         except FileNotFoundError:
             return "media_missing"
-        except (OSError, ValueError, RuntimeError):  # no permission, a NUL, links that lead in a circle
+        except (OSError, ValueError, RuntimeError):  # no permission, a NUL, or a circle of links
             return "media_unreadable"
 
 

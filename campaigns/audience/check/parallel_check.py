@@ -32,8 +32,8 @@ WORKERS_MAX = 4  # with more, the COPY of one session is the limit
 AHEAD_PER_WORKER = 2  # pieces of about a mebibyte: one is checked, one waits
 # Fixed texts of a thousand characters make a file of phones seventy times as large, and several pieces are in
 # memory.
-STAGED_CHARACTERS = 2 << 20  # of a piece, with its fixed texts
-ROW_CHARACTERS = 14  # of the shortest row: a phone and a line end
+STAGED_CHARACTERS = 2 << 20  # characters of a piece with its fixed texts
+ROW_CHARACTERS = 14  # characters of the shortest row: a phone and a line end
 END_TIMEOUT_S = 5.0
 _ROOT = Path(campaigns.__file__).parents[2]
 

@@ -92,12 +92,12 @@ class RowCheck:
     phone_index: int
     phone_column: str
     variable_columns: tuple[tuple[int, str], ...]  # index and name; fixed texts have none
-    value_columns: tuple[tuple[int, str], ...]  # these, and that of the languages
+    value_columns: tuple[tuple[int, str], ...]  # the variable columns, and the column of languages
     picks: tuple[int | str, ...]  # for each placeholder the index of its column, or its fixed text
     exported: tuple[int, ...]  # variable columns that `campaign export` may have written
     defaults: tuple[tuple[int, str], ...]  # index of a column, and the text for its empty cells
-    media: HeaderMediaCheck | None = None  # of the first pick
-    chooser: TemplateChooser | None = None  # if there are several templates
+    media: HeaderMediaCheck | None = None  # checks the first pick
+    chooser: TemplateChooser | None = None  # None if there is one template
     corrections: Corrections = field(default_factory=dict)
 
     def corrected(self, batch: RowBatch) -> RowBatch:

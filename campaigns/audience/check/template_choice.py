@@ -12,7 +12,7 @@ from drumbeat.engine.core.variants import variant_chooser
 FALLBACK = 0  # index of the language for rows that name no language of the campaign
 _UNMATCHED = -1
 VALUES_REMEMBERED = 4_096  # a column of languages has few values; another column must not fill the memory
-VALUE_CHARACTERS_MAX = 40  # kept of a value that names no language
+VALUE_CHARACTERS_MAX = 40  # so much is kept of a value that names no language
 VALUES_COUNTED_MAX = 100  # more values are counted together
 OTHER_VALUES = "other values"
 

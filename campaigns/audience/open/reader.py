@@ -29,7 +29,7 @@ from drumbeat.campaigns.audience.open.encoding import (
 )
 from drumbeat.campaigns.reject import Reject
 
-LINE_CHARACTERS_MAX = 1 << 20  # a line is held in memory; a longer one is no table
+LINE_CHARACTERS_MAX = 1 << 20  # a line is held in memory; a file with a longer one is not a table
 ROW_CHARACTERS_MAX = 1 << 20  # limit of a row with line breaks in quotes; it may be read twice
 HEAD_CHARACTERS = 1 << 16  # holds the whole header, even with line breaks in its names
 COLUMNS_MAX = 1_000
@@ -167,7 +167,7 @@ class AudienceReader:
             text, read_bytes = text + piece.text, piece.read_bytes
             if len(text) >= HEAD_CHARACTERS:
                 break
-        # Concatenated files, or files with two byte order marks, have one in their text.
+        # In concatenated files, and in files with two byte order marks, a mark is part of the text.
         head = Piece(1, text.lstrip("\ufeff"), read_bytes)
         lines = head.lines()
         blank = next((at for at, line in enumerate(lines) if line.strip()), len(lines))

@@ -27,7 +27,7 @@ from drumbeat.campaigns.audience.open.temporary_file import (
 )
 
 FAILURE = "the audience cannot be read"
-BATCH_ROWS = 5_000  # rows that a source writes at once: a megabyte or so
+BATCH_ROWS = 5_000  # a source writes so many rows at once, about a megabyte
 _ESCAPES = (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"))
 _ESCAPED = re.compile(r"\\(.)")
 _LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}

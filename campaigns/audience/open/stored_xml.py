@@ -11,7 +11,7 @@ from xml.parsers.expat import ExpatError, ParserCreate, XMLParserType
 from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 
 CHUNK_BYTES = 1 << 20
-SIGN_BYTES_MAX = 16  # of a sign that lies across two chunks
+SIGN_BYTES_MAX = 16  # a sign of this length may lie across two chunks
 _NOT_ASCII = b"\x00"  # UTF-16, in which no sign is found
 Start = Callable[[str, Mapping[str, str]], object]
 Attach = Callable[[XMLParserType], object]

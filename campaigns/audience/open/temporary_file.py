@@ -7,7 +7,7 @@ from typing import BinaryIO, cast
 
 from drumbeat.engine.errors import ConfigurationError
 
-# More than the largest table that one Postgres plans in an hour. It bounds what a bomb may write.
+# This is more than the largest table that one Postgres plans in an hour. It limits what a bomb may write.
 TEMPORARY_BYTES_MAX = 32 << 30
 
 

@@ -32,7 +32,7 @@ RATIO_MAX = 250  # tables of people shrink to a tenth, monotonous ones to a hund
 RATIO_FREE_BYTES = 64 << 20  # a smaller file harms nobody
 FAILURE = "the audience cannot be unpacked"
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError, zipfile.BadZipFile, NotImplementedError)
-_HIDDEN = "__MACOSX/"  # what macOS adds to a zip
+_HIDDEN = "__MACOSX/"  # macOS adds this folder to a zip
 
 
 def unpack(packed: BinaryIO, packing: Packing, name: str) -> BinaryIO:
@@ -108,7 +108,7 @@ def _copied(read: Callable[[], bytes], name: str, bytes_max: int) -> BinaryIO:
             _require_bounded(written, min(bytes_max, TEMPORARY_BYTES_MAX), name)
             file.write(chunk)
         file.seek(0)
-        stack.pop_all()  # it is the caller's now
+        stack.pop_all()  # the caller closes the file now
         return file
 
 
