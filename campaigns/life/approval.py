@@ -25,7 +25,8 @@ from drumbeat.engine.process.settings import Settings
 from drumbeat.engine.store.campaign_states import set_reason
 from drumbeat.engine.store.database import Connection, Pool
 
-# Where starts need two people, nothing may change in these states. After a pause it may, and is approved again.
+# Where starts need two people, nothing changes in these states. A paused campaign may change, and needs a new
+# approval.
 APPROVED_STATES = frozenset({CampaignState.SCHEDULED})
 _UNRELEASED = (CampaignState.DRAFT, CampaignState.PAUSED)
 
