@@ -81,9 +81,7 @@ async def open_drumbeat(**settings: Any) -> AsyncIterator["Drumbeat"]:
 
 @dataclass(frozen=True, slots=True)
 class Drumbeat:
-    """The methods of one installation. `open_drumbeat` makes it. All methods may be called at the
-    same time.
-    """
+    """The methods of one installation, from `open_drumbeat`. All may be called at the same time."""
 
     settings: Settings
     url: str
@@ -195,9 +193,7 @@ class Drumbeat:
             return await control.cancel(connection, name, actor=actor())
 
     async def status(self, name: str) -> CampaignStatus:
-        """Return what `campaign status` shows, without the rate. To measure the rate, the command waits a
-        second.
-        """
+        """Return what `campaign status` shows, without the rate, which takes a second to measure."""
         return await campaign_status(self.pool, (await find_campaign(self.pool, name)).campaign_id)
 
     async def report(self, name: str) -> Report:

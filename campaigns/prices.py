@@ -80,9 +80,7 @@ def sum_of(costs: Sequence[Cost]) -> Cost:
 
 
 def read_prices(path: Path) -> dict[tuple[str, str], Price]:
-    """Read the table of a CSV file. Raise a ConfigurationError that names the row and the column that is
-    wrong.
-    """
+    """Read the table of a CSV file. A ConfigurationError names the row and the column that is wrong."""
     try:
         if path.stat().st_size > FILE_BYTES_MAX:
             raise ConfigurationError("the file is larger than 1 MiB", where=str(path))

@@ -20,9 +20,7 @@ from drumbeat.engine.store.database import Connection, Pool
 
 @dataclass(frozen=True, slots=True)
 class ExportFilter:
-    """The recipients whom an export holds. An empty set admits everybody. `countries` are ISO codes of two
-    letters.
-    """
+    """The recipients whom an export holds. An empty set admits all. `countries` are ISO codes."""
 
     states: AbstractSet[RecipientState] = frozenset()
     codes: AbstractSet[int] = frozenset()

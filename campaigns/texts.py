@@ -30,9 +30,7 @@ class Texts:
         return self.words[key]
 
     def maybe(self, key: str, otherwise: str) -> str:
-        """Return the words of a key that comes from the database, or `otherwise` if no words are known for
-        it.
-        """
+        """Return the words of a key from the database, or `otherwise` if no words are known for it."""
         return self.words.get(key, otherwise)
 
     def number(self, value: float, digits: int = 0) -> str:

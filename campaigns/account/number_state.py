@@ -1,6 +1,4 @@
-"""The state of a number: what it does now, or why it does nothing. The command line and the page share this
-rule.
-"""
+"""The state of a number: what it does, or why it does nothing. Commands and pages share this rule."""
 
 from __future__ import annotations
 

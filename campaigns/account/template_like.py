@@ -31,9 +31,7 @@ def in_another_language(stored: StoredTemplate) -> TemplateForm:
 
 
 def corrected(stored: StoredTemplate) -> TemplateForm:
-    """Return a form with the same language and the next name: the service takes a name once for a
-    language.
-    """
+    """Return a form with the same language and the next name: a name is taken once for a language."""
     return replace(_form_like(stored), name=next_name(stored.name))
 
 

@@ -144,9 +144,7 @@ async def template_uses(pool: Pool, name: str) -> list[TemplateUse]:
 
 def languages_of(stored: Mapping[str, Any], name: str) -> frozenset[str]:
     """Return the languages in which a campaign, as its plan froze it, has the template of a name."""
-    parts = [
-        part for part in stored_parts(stored) if part.get("message") is None
-    ]  # a free-form message is no template
+    parts = [part for part in stored_parts(stored) if part.get("message") is None]  # not free-form
     return frozenset(str(part.get("language")) for part in parts if part.get("name") == name)
 
 

@@ -92,9 +92,7 @@ async def plan_retry(
 async def _known(
     connection: Connection, new_name: str, retried: str, codes: Sequence[int]
 ) -> CreatedCampaign | None:
-    """Return the same retry if it is planned already. Recipients who failed since then do not make it a
-    different one.
-    """
+    """Return the same retry if it is planned. Recipients who failed since then make no difference."""
     row = await connection.fetchrow(statements("plan")["planned_retry"], new_name)
     if row is None or {key: row["options"].get(key) for key in (RETRY_OF, RETRY_CODES)} != retry_options(
         retried, codes

@@ -35,9 +35,7 @@ _ACCEPTED = (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVE
 
 @dataclass(frozen=True, slots=True)
 class SentToOne:
-    """The message and what happened to it, in the words of `campaign export`. `phone` is in digits of
-    E.164.
-    """
+    """The message and its result, in the words of `campaign export`. `phone` is in digits of E.164."""
 
     name: str
     phone: str

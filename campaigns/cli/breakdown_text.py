@@ -12,9 +12,7 @@ NO_KEY = "(none)"  # not attempted yet, no variant, or no code
 
 
 def headings(by: By, prices: PriceTable | None) -> tuple[str, ...]:
-    """Return the headings. DELIVERED counts read messages too, and ACCEPTED every message that the service
-    accepted.
-    """
+    """Return the headings. DELIVERED includes read messages, and ACCEPTED all that were ever accepted."""
     named = (by.value.upper(), *(("MEANING",) if by is By.CODE else ()))
     counted = ("RECIPIENTS", "ACCEPTED", "DELIVERED", "READ", "REPLIED", "FAILED", "SKIPPED", "WAITING")
     return (

@@ -62,9 +62,7 @@ def error_of(problem: Exception, url: str) -> DrumbeatError | None:
 
 
 def _detail(problem: Exception) -> str:
-    """Return the text of the system or the server. The driver's texts about misuse would only confuse a
-    person.
-    """
+    """Return the text of the system or the server. The driver's texts would only confuse a person."""
     if isinstance(problem, asyncpg.InterfaceError | asyncpg.InternalClientError):
         return "it was closed while it was in use"
     return system_error_text(problem)

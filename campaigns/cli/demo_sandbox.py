@@ -65,9 +65,7 @@ class DemoSandbox:
             raise DemoFailed(f"`drumbeat {words[0]} serve` did not start: {_tail(log)}") from None
 
     def command(self, *words: str, show: bool = False) -> None:
-        """Run a command to its end. With `show`, its output is not captured. Raise DemoFailed unless it exits
-        with 0.
-        """
+        """Run a command to its end. `show` leaves its output. Raise DemoFailed unless it exits with 0."""
         note(f"\n$ drumbeat {' '.join(map(_quoted, words))}")
         output = None if show else subprocess.PIPE
         process = self._popen(words, stdout=output, stderr=None if show else subprocess.STDOUT)

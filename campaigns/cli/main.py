@@ -186,9 +186,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _report_stdout_error(problem: OSError, exit_code: int) -> int:
-    """Return the exit code of a command whose output was not written. If the command failed, its own code
-    stays.
-    """
+    """Return the exit code of a command whose output was not written. An error of its own comes first."""
     discard_stdout()
     if isinstance(problem, BrokenPipeError):
         return EXIT_READER_GONE

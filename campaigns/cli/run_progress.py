@@ -63,9 +63,7 @@ class LinesView:
 
 
 class JsonView:
-    """A display in JSON lines for programs: the fields of `campaign status --json`, with the achieved
-    rate.
-    """
+    """A display in JSON lines for programs, as `campaign status --json`, with the achieved rate."""
 
     period_s = LINES_PERIOD_S
 

@@ -35,9 +35,7 @@ class Stop:
 
 @contextmanager
 def stop_on_signals() -> Iterator[Stop]:
-    """Let the first signal in this block only set the event. This needs the running loop of the main
-    thread.
-    """
+    """Let the first signal in this block only set the event. The main thread's loop must run."""
     loop = asyncio.get_running_loop()
     stop = Stop()
     former = {number: signal.getsignal(number) for number in STOP_SIGNALS}

@@ -60,9 +60,7 @@ class CampaignChange:
 
 
 async def read_campaign(database: Pool | Connection, found: Campaign) -> Campaign:
-    """Return the campaign as it is now. Raise TryLater if it was deleted or planned anew since it was
-    `found`.
-    """
+    """Return the campaign as it is now. Raise TryLater if it was deleted or replanned since `found`."""
     row = await database.fetchrow(statements("campaign_control")["find"], None, found.campaign_id)
     if row is None:
         raise TryLater(

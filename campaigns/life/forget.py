@@ -109,9 +109,7 @@ async def _locked_states(connection: Connection, spellings: Sequence[int]) -> li
 
 
 async def _skip_unsent(connection: Connection, recipients: Sequence[asyncpg.Record]) -> int:
-    """Skip the person in campaigns that do not run. A claimed recipient stays, which
-    `_require_nothing_to_send` finds.
-    """
+    """Skip the person in campaigns that do not run. `_require_nothing_to_send` finds claimed recipients."""
     unsent = [row for row in recipients if row["state"] in _WAITING and row["campaign_state"] in _AT_REST]
     keys = [row["range_id"] for row in unsent], [row["seq"] for row in unsent]
     ranges = await connection.fetch(statements("forget")["lock_ranges"], sorted(set(keys[0])))

@@ -39,9 +39,7 @@ async def would_start(connection: Connection, campaign: Campaign) -> bool:
 async def start_checked(
     pool: Pool, settings: Settings, name: str, *, actor: str, seen: Seen | None = None
 ) -> Released:
-    """Start a campaign whose templates are as the service has them. Raise the errors of `start` and
-    `TemplateCheck`.
-    """
+    """Start a campaign if its templates match the service's. Raise as `start` and `TemplateCheck` do."""
     check = checking(pool, settings)
     async with pool.acquire() as connection:
         change = await start(connection, name, actor=actor, check=check, seen=seen)

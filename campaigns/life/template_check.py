@@ -62,9 +62,7 @@ class TemplateCheck:
         self.notes += [f"{what} has another text now, which its messages get" for what in changes.texts]
 
     async def _definitions(self, frozen: Sequence[CampaignTemplate]) -> Definitions:
-        """Return what the service has now of these templates, or what is stored if the service cannot be
-        asked.
-        """
+        """Return these templates as the service has them now, or as stored if it cannot be asked."""
         unknown = {template.name for template in frozen} - self._known.keys()
         if unknown:
             try:

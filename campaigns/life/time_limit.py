@@ -27,9 +27,7 @@ class TimeLimit:
 
 @asynccontextmanager
 async def time_limit(pool: Pool, until: datetime | None, stop: asyncio.Event) -> AsyncIterator[TimeLimit]:
-    """Set `stop` at the moment `until`, if the block has not ended by then. Raise TryLater if it has
-    passed.
-    """
+    """Set `stop` at `until`, if the block has not ended by then. Raise TryLater if it has passed."""
     limit = TimeLimit(until)
     if until is None:
         yield limit

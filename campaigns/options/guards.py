@@ -55,9 +55,7 @@ NO_GUARDS = GuardOptions()
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """The checked guards. `quiet` has two local times of the recipient, from and until. In `days`, 0 is
-    Monday.
-    """
+    """The checked guards. `quiet` is two local times, from and until. In `days`, 0 is Monday."""
 
     schedule: Schedule
     quiet: tuple[time, time] | None

@@ -75,9 +75,7 @@ def _option(parameter: inspect.Parameter) -> CampaignOption:
 
 
 def _key(parameter: str, info: ParameterInfo) -> str:
-    """Return the option's name with `_` for `-`: `start_at` for `--start-at`, as settings are in
-    drumbeat.toml.
-    """
+    """Return the option's name as settings have it: `start_at` for `--start-at`."""
     names = (info.default, *(info.param_decls or ())) if isinstance(info, OptionInfo) else ()
     long = [name for name in names if isinstance(name, str) and name.startswith("--")]
     return (long[0] if long else parameter).lstrip("-").replace("-", "_")
@@ -97,9 +95,7 @@ def located(option: CampaignOption, value: Any, directory: Path) -> Any:
 
 
 def keeps_given(function: Callable[Given, CampaignSpec]) -> Callable[Given, CampaignSpec]:
-    """Return the same function, but let its campaign keep the options as they were given, for clones and
-    edits.
-    """
+    """Return the function, whose campaign then keeps the options as given, for clones and edits."""
     signature, options = inspect.signature(function), options_of(function)
 
     @wraps(function)

@@ -52,9 +52,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 
 def _value(option: CampaignOption, value: Any, directory: Path) -> Any:
-    """Return a value as the option takes it: a table as `name=value`, a time as text, a path from
-    `directory`.
-    """
+    """Return a value as the option takes it: tables as `name=value`, paths from `directory`."""
     if option.is_pairs and isinstance(value, dict):
         return [f"{name}={text}" for name, text in value.items()]
     if isinstance(value, date):  # a datetime is one

@@ -75,9 +75,7 @@ NO_ORDER = OrderOptions()
 
 
 def read_priority(text: str) -> Priority:
-    """Return the priority. Raise UsageError unless a campaign may have it: `urgent` is kept for messages to
-    one person.
-    """
+    """Return the priority. Raise UsageError unless a campaign may have it; `urgent` is for one person."""
     if text.lower() not in CHOICES:
         raise UsageError(f"--priority {text!r} is not a priority", remedy=f"choose {', '.join(CHOICES)}")
     return Priority[text.upper()]

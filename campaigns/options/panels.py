@@ -50,9 +50,7 @@ _PLACES = {parameter: place for place, parameter in enumerate(_PANEL_OF)}
 
 
 def in_panels(parameters: Iterable[inspect.Parameter]) -> list[inspect.Parameter]:
-    """Return the parameters in the order of the panels, each with its panel. An argument has none, and comes
-    first.
-    """
+    """Return the parameters in the order of the panels, each with its own. Arguments come first."""
     return sorted(map(_in_panel, parameters), key=lambda parameter: _PLACES.get(parameter.name, -1))
 
 

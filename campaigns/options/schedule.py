@@ -62,9 +62,7 @@ def read_moment(option: str, text: str) -> datetime:
 
 
 def read_window(text: str, option: str = "--window", example: str = "09:00-20:00") -> tuple[time, time]:
-    """Read `09:00-20:00`; 24:00 is midnight. Raise UsageError, with the example, if it opens when it
-    closes.
-    """
+    """Read `09:00-20:00`; 24:00 is midnight. Raise UsageError if it opens when it closes."""
     begin, dash, end = text.strip().partition("-")
     if dash and bool(begin) != bool(end):
         missing = "end" if begin else "begin"

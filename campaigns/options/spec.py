@@ -133,9 +133,7 @@ class CampaignSpec:
         return list(dict.fromkeys(self.numbers))
 
     def checked_schedule(self) -> Schedule:
-        """Check the options that need neither file nor database. Raise a UsageError that names the one that
-        is wrong.
-        """
+        """Check the options that need neither file nor database. A UsageError names the wrong one."""
         if not self.name.strip() or len(self.name) > NAME_CHARACTERS_MAX or "\x00" in self.name:
             raise UsageError(f"a campaign's name must have 1 to {NAME_CHARACTERS_MAX} characters", key="name")
         if self.name.startswith(BY_EXTERNAL_ID):
@@ -269,9 +267,7 @@ def identify(
 
 
 def identify_again(spec: CampaignSpec, schedule: Schedule, stored: Mapping[str, Any]) -> Identity:
-    """Return the identity with these options and the audience of the stored campaign, which is not read
-    again.
-    """
+    """Return the identity with these options and the stored audience, which is not read again."""
     return identify(
         spec,
         schedule,

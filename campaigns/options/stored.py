@@ -22,9 +22,7 @@ class StoredOptions:
 
 
 async def stored_options(connection: Pool | Connection, name: str) -> StoredOptions:
-    """Return the options of a campaign by its name. Raise ConfigurationError if it was not made from
-    options.
-    """
+    """Return the options of a campaign by name. Raise ConfigurationError if none are stored as given."""
     campaign = await find_campaign(connection, name)
     require_planned(campaign)
     values = await stored_values(connection, campaign.campaign_id)

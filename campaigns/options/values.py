@@ -63,9 +63,7 @@ def overlaid(
 
 
 def require_a_file(values: Mapping[str, Any]) -> None:
-    """Raise UsageError for a value that says how a file is read, if neither the audience nor `exclude` is a
-    file.
-    """
+    """Raise UsageError for a value about reading a file, if neither audience nor `exclude` is one."""
     named = sorted(key for key in READING_KEYS if values.get(key) and values[key] != _DEFAULTS.get(key))
     if named and not _reads_a_file(values):
         option = f"--{named[0].replace('_', '-')}"
@@ -87,9 +85,7 @@ def of_clone(
     unset: Iterable[str],
     function: Callable[..., Any],
 ) -> dict[str, Any]:
-    """Return the arguments of a campaign named `name` with the stored options of another one, and the
-    changes.
-    """
+    """Return the arguments of a campaign `name`: the stored options of another one, and the changes."""
     left_out = {*NOT_CLONED, *_keys_of(unset, function)}
     return checked(overlaid(stored, {**changes, "name": name}, left_out), function, STORED)
 
@@ -110,9 +106,7 @@ def needs_audience(changes: Iterable[str], unset: Iterable[str]) -> bool:
 
 
 def _keys_of(names: Iterable[str], function: Callable[..., Any]) -> set[str]:
-    """Return the keys of options that are named with or without dashes. Raise UsageError for an
-    unknown one.
-    """
+    """Return the keys of options, named with or without dashes. Raise UsageError for an unknown one."""
     known, keys = {option.key for option in options_of(function)}, set(map(_key, names))
     if unknown := keys - known:
         raise UsageError(
@@ -132,9 +126,7 @@ def by_key(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str,
 
 
 def checked(values: Mapping[str, Any], function: Callable[..., Any], where: str) -> dict[str, Any]:
-    """Return the arguments for `function` from values by key. Raise a ConfigurationError that names each
-    wrong key.
-    """
+    """Return the arguments for `function` from values by key. A ConfigurationError names wrong keys."""
     try:
         found = _model(function).model_validate(values)
     except ValidationError as problem:

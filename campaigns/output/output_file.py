@@ -23,9 +23,7 @@ _STREAM = re.compile(r"/dev/(fd/[0-9]+|stdin|stdout|stderr)|/proc/(self|[0-9]+)/
 
 @dataclass(frozen=True, slots=True)
 class OutputFile:
-    """An output file. Data is written to `draft`, which then replaces `path`. Both are the same for a device
-    or a pipe.
-    """
+    """An output file: `draft`, when complete, replaces `path`. For a device or a pipe, both are the same."""
 
     path: Path
     draft: Path

@@ -23,9 +23,7 @@ def calling_code(phone: int) -> str:
 
 
 def country_of(phone: int) -> str:
-    """Return the ISO code of two letters; ZZ if no country has the calling code, 001 for an international
-    one.
-    """
+    """Return the ISO code of two letters; ZZ without a calling code, 001 for an international one."""
     code = calling_code(phone)
     if not code:  # the pseudonym of a forgotten person has no code either
         return UNKNOWN

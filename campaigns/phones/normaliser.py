@@ -139,9 +139,7 @@ class Normaliser:
 
 
 def _in_ascii(text: str) -> str:
-    """Return the number with its digits, separators and plus in ASCII. Keyboards and scripts have
-    other ones.
-    """
+    """Return the number with ASCII digits, separators and plus. Keyboards and scripts have others."""
     if text.isascii():
         return text
     return "".join(map(_character_in_ascii, text))

@@ -81,9 +81,7 @@ async def add_suppressions(
 async def suppress_recipients(
     connection: Connection, phones: Sequence[int], reason: str = ADDED_BY_HAND
 ) -> SuppressionCounts:
-    """Add phones of stored recipients to the list. This notes no audit, because only the caller knows the
-    campaign.
-    """
+    """Add phones of stored recipients to the list. This notes no audit: the caller knows the campaign."""
     return await store_suppressions(connection, phones, checked_reason(reason), "hand")
 
 
@@ -119,9 +117,7 @@ async def list_suppressions(database: Connection | Pool) -> AsyncIterator[Suppre
 
 
 def export_cells(entry: Suppression) -> tuple[object, ...]:
-    """Return a row of the list as CSV; the header is EXPORT_HEADER. No cell starts a formula in a
-    spreadsheet.
-    """
+    """Return a row of the list as CSV with the header EXPORT_HEADER. No cell starts a formula."""
     added_at = entry.added_at.isoformat(timespec="seconds")
     return phone_text(entry.phone), safe_cell(entry.reason), added_at, entry.source
 

@@ -51,8 +51,8 @@ async def require_allowed(
     changes: Sequence[Change],
     unchanged_in: Collection[CampaignState] = (),
 ) -> None:
-    """Raise ChangeRefused, with every difference, if one may not change. Raise TryLater in a state in which
-    none may.
+    """Raise ChangeRefused, with all differences, if one may not change; TryLater if none may in this
+    state.
     """
     if changes and known.state in unchanged_in:
         raise TryLater(
@@ -89,9 +89,7 @@ async def differs(connection: Connection, known: KnownCampaign, identity: Identi
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The options to which a campaign is to be changed. All of `changes` are allowed, and none needs a new
-    plan.
-    """
+    """The options to change a campaign to. All of `changes` are allowed, and none needs a new plan."""
 
     spec: CampaignSpec
     schedule: Schedule

@@ -30,9 +30,7 @@ class Exclusion:
 async def open_exclusions(
     connection: Connection, names: Sequence[str], files: ExitStack
 ) -> Sequence[Exclusion]:
-    """Open each exclusion. A name is that of a file if there is one, else that of a campaign. `files` closes
-    the files.
-    """
+    """Open each exclusion: a file if there is one of the name, else a campaign. `files` closes them."""
     return [await _opened(connection, name, files) for name in names]
 
 
@@ -75,9 +73,7 @@ async def _phones(source: OpenAudience, rules: RowRules) -> AsyncIterator[bytes]
 
 
 def _check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
-    """Return the check that reads the campaign's column of phones. A list of another origin calls the column
-    `phone`.
-    """
+    """Return the check by the campaign's column of phones, or by `phone` in a list of another origin."""
     plain = RowRules(region=rules.region, as_mobile=rules.as_mobile)
     try:
         return row_check(header, where, replace(plain, phone_column=rules.phone_column, mapped=rules.mapped))

@@ -1,6 +1,4 @@
-"""The values that fill a campaign's templates: their optional buttons, and a column or fixed text for each
-variable.
-"""
+"""The values that fill a campaign's templates: buttons, and a column or fixed text for each variable."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

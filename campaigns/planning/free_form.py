@@ -11,9 +11,7 @@ MESSAGE_BYTES_MAX = 256 * 1024  # the requests of all types are far smaller
 
 
 def read_message(text: bytes, where: str) -> dict[str, Any]:
-    """Read a message in JSON, in the form of the interface: `type`, and the content under the name of the
-    type.
-    """
+    """Read a message in JSON, in the interface's form: `type`, and the content under the type's name."""
     if len(text) > MESSAGE_BYTES_MAX:
         raise UsageError(f"the message is longer than {MESSAGE_BYTES_MAX:,} bytes", where=where)
     try:

@@ -56,9 +56,7 @@ def require_few_files(files: Collection[str], numbers: Sequence[str], where: str
 
 
 def header_files(kind: str, directory: Path, references: Collection[str]) -> list[HeaderFile]:
-    """Return the files as they are now. Raise ConfigurationError if one was removed since its row was
-    read.
-    """
+    """Return the files as they are now. Raise ConfigurationError if one was removed since it was checked."""
     return [_header_file(kind, directory, reference) for reference in sorted(references)]
 
 

@@ -33,9 +33,7 @@ class Params:
 
 @dataclass(slots=True)
 class _Given:
-    """The texts of `--param`, sorted by their two forms. `unknown` has texts that look named, but name
-    nothing.
-    """
+    """The texts of `--param` by their two forms. `unknown` texts look named, but name nothing."""
 
     by_word: dict[str, str] = field(default_factory=dict)
     in_order: list[str] = field(default_factory=list)

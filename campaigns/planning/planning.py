@@ -1,6 +1,4 @@
-"""The plan of a campaign: audience → checked rows → staged rows → recipients in ranges, in one database
-session.
-"""
+"""The plan of a campaign: audience → checked rows → staged rows → recipients in ranges, in one session."""
 
 from __future__ import annotations
 

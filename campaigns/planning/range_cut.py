@@ -37,9 +37,7 @@ class RangeCut:
         self._seq = 0  # the number of its recipients that are written
 
     def recipients(self, staged: bytes) -> bytes:
-        """Return the next batch of the chunk as rows of `COLUMNS`. The batch is empty if all of it are
-        duplicates.
-        """
+        """Return the next batch of the chunk as rows of `COLUMNS`; empty if all are duplicates."""
         rows = without_lines(staged.split(b"\n"), self._duplicates)
         suppressed = _indexes(rows, self._suppressed)
         cut: list[bytes] = []

@@ -1,6 +1,4 @@
-"""The number of recipients in each range, computed from the campaign's size, its numbers' limits and its
-canary.
-"""
+"""The number of recipients in each range, by the campaign's size, its numbers' limits and its canary."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,9 +16,7 @@ SMALL_RANGES_MAX = 10_000  # of a campaign; closing it and its report read them 
 
 
 def range_size(recipients: int, limits_per_s: Sequence[float]) -> int:
-    """Return how many recipients a range has, for a campaign that is sent through numbers with these
-    limits.
-    """
+    """Return how many recipients a range has, for a campaign sent through numbers with these limits."""
     if len(limits_per_s) == 1:
         return RANGE_SIZE
     together_per_s = sum(limits_per_s)

@@ -18,9 +18,7 @@ from drumbeat.engine.store.queries import queries
 
 
 async def lock_names(connection: Connection, name: str, external_id: str | None) -> None:
-    """Take the locks of a create, which the session holds until it ends. Raise TryLater if another one has
-    them.
-    """
+    """Take the locks of a create, held until the session ends. Raise TryLater if another has them."""
     keys = [f"name:{name}"] + ([f"external:{external_id}"] if external_id else [])
     for key in keys:
         if not await connection.fetchval(statements("plan")["try_lock"], key):
@@ -30,9 +28,7 @@ async def lock_names(connection: Connection, name: str, external_id: str | None)
 
 
 async def remove_leftovers(connection: Connection, campaign_id: int) -> None:
-    """Remove an unplanned campaign, its row last. Raise TryLater while the interrupted create still
-    writes.
-    """
+    """Remove an unplanned campaign, its row last. Raise TryLater while its create still writes."""
     sql = statements("plan")
     while True:
         async with connection.transaction():

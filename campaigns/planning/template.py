@@ -21,9 +21,7 @@ _ANY_MEDIA = Media(media_id="0")
 
 
 def placeholders_of(template: CampaignTemplate) -> tuple[Placeholder, ...]:
-    """Return the placeholders in the order of `--param`. Raise UnusableTemplate if the template cannot be
-    filled.
-    """
+    """Return the placeholders in the order of `--param`. Raise UnusableTemplate if it cannot be filled."""
     media = _ANY_MEDIA if template.header_kind else None
     return tuple(replace(template, header_media=media).compiled().placeholders)
 
@@ -77,9 +75,7 @@ async def _unknown(
 
 
 def check_header(template: CampaignTemplate) -> None:
-    """Raise UsageError if the header takes media and none are given, or if media are given and it
-    takes none.
-    """
+    """Raise UsageError if media are missing for the header, or given for one that takes none."""
     kind, media = template.header_kind, template.header_media
     what = f"the template {template.name} ({template.language})"
     if kind and media is None:
@@ -98,9 +94,7 @@ def check_header(template: CampaignTemplate) -> None:
 
 
 def check_same_placeholders(templates: Sequence[CampaignTemplate]) -> None:
-    """Raise UsageError, with every difference, unless the other templates have the placeholders of
-    the first.
-    """
+    """Raise UsageError, with every difference, unless all templates have the placeholders of the first."""
     first, *others = templates
     wanted = first.compiled().placeholders
     parts = [

@@ -84,9 +84,7 @@ def unmatched_text(unmatched: Mapping[str, int]) -> str:
 
 
 def check_languages(spec: CampaignSpec, unmatched: Mapping[str, int]) -> None:
-    """Raise ConfigurationError if --strict-language is given and some rows name no language of the
-    template.
-    """
+    """Raise ConfigurationError if --strict-language is given and rows name no language of a template."""
     if spec.strict_language and unmatched:
         rows = pluralise(sum(unmatched.values()), "row names", "rows name")
         raise ConfigurationError(

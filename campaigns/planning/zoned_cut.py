@@ -57,9 +57,7 @@ class ZonedCut:
         self._open_canary: dict[str | None, _OpenRange] = {}
 
     def recipients(self, staged: bytes) -> bytes:
-        """Return the next batch of the chunk as rows of `COLUMNS`. The batch is empty if all of it are left
-        out.
-        """
+        """Return the next batch of the chunk as rows of `COLUMNS`; empty if all are left out."""
         rows = without_lines(staged.split(b"\n"), self._left_out)
         return b"".join(map(self._row, rows))
 

@@ -52,9 +52,7 @@ def read_sample(path: Path, options: ReadOptions) -> Sample:
 
 
 async def draft_messages(pool: Pool, spec: CampaignSpec, sample: Sample) -> list[DraftMessage]:
-    """Return the messages of the good rows of a sample. Raise the errors of `load_templates`, `fill` and
-    `row_check`.
-    """
+    """Return the messages of a sample's good rows. Raise as `load_templates`, `fill`, `row_check` do."""
     async with pool.acquire() as connection:
         database = await describe_database(connection)
         templates = await load_templates(connection, spec, database=database)

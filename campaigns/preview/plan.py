@@ -143,9 +143,7 @@ async def plan_of(
 async def plan_from(
     pool: Pool, facts: PlanFacts, prices: PriceTable | None, now: datetime, scope: QuotaScope
 ) -> CampaignPlan:
-    """Return the plan of a campaign, which need not be stored. Raise the errors of prices that `plan_of`
-    raises.
-    """
+    """Return the plan of a campaign, which need not be stored. Raise as `plan_of` for prices."""
     countries = _countries(facts.groups)
     recipients = sum(countries.values())
     numbers = await number_limits(pool, facts.phone_number_ids)

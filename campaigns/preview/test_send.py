@@ -25,9 +25,7 @@ PHONES_MAX = 20  # a test is read by people; more phones are an audience
 
 
 def own_phones(texts: Sequence[str], region: str | None) -> list[int]:
-    """Return each phone once, in the order given. Raise UsageError if one cannot be read, or if there are too
-    many.
-    """
+    """Return each phone once, in the order given. Raise UsageError for a wrong one, or too many."""
     phones = list(dict.fromkeys(read_phone(text, region) for text in texts))
     if len(phones) > PHONES_MAX:
         raise UsageError(
@@ -126,9 +124,7 @@ def _spec(chosen: ChosenRecipient, name: str) -> CampaignSpec:
 
 
 def _params(chosen: ChosenRecipient) -> tuple[str, ...]:
-    """Return each value by the name of its placeholder, because optional buttons have no place in the
-    order.
-    """
+    """Return each value by the name of its placeholder. Optional buttons have no place in the order."""
     filled = zip(chosen.template.compiled().placeholders, chosen.values, strict=True)
     texts = {each.word: value for each, value in filled if each.component != MEDIA}
     return tuple(f"{word}:={value}" for word, value in texts.items())

@@ -39,9 +39,7 @@ class By(StrEnum):
 
     @property
     def stored(self) -> str:
-        """Return the property's name in the statement. Language and variant are properties of the
-        template.
-        """
+        """Return the name in the statement. Language and variant are properties of the template."""
         return "template" if self in (By.LANGUAGE, By.VARIANT) else self.value
 
 

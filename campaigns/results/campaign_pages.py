@@ -183,9 +183,7 @@ def _present(row: asyncpg.Record, doubts: tuple[int, int], owned: set[str]) -> L
 
 
 def needs_person(state: CampaignState, code: ReasonCode | None) -> bool:
-    """Return whether a campaign does not go on until somebody acts. A pause by hand does not count: somebody
-    wanted it.
-    """
+    """Return whether a campaign waits until somebody acts. A pause by hand does not count."""
     if state is CampaignState.PAUSED:
         return code is not ReasonCode.PAUSED_BY_HAND
     if state is CampaignState.DRAFT:

@@ -24,9 +24,7 @@ async def suppress_matching(
     """
     changed = unchanged = 0
     async for page in matching_records(pool, campaign_id, wanted):
-        phones = [
-            record["phone"] for record, _ in page if record["phone"] > 0
-        ]  # a forgotten person has a negative number
+        phones = [record["phone"] for record, _ in page if record["phone"] > 0]  # below 0: forgotten people
         async with pool.acquire() as connection, connection.transaction():
             counts = await suppress_recipients(connection, phones, reason)
             if counts.changed:

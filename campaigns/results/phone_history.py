@@ -41,9 +41,7 @@ _BY_OUTCOME = {
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt. `number` is 0 if it was settled before any attempt. `due_at` is when a waiting one is
-    made.
-    """
+    """One attempt. `number` 0 means settled before any. `due_at` is when a waiting one is made."""
 
     number: int
     state: AttemptState

@@ -18,9 +18,7 @@ SLOT_S_MIN = 10.0  # samples are no closer, so a shorter slot would show noise
 
 @dataclass(frozen=True, slots=True)
 class RateSample:
-    """The number of requests that a number had made for the campaign by a moment, and how many were
-    throttled.
-    """
+    """The requests that a number had made for the campaign by a moment, and how many were throttled."""
 
     at: datetime
     attempts: int

@@ -80,9 +80,7 @@ async def recipient_page(
     code: int | None = None,
     limit: int = PAGE_MAX,
 ) -> RecipientPage:
-    """Return recipients in the order of the audience. `code` asks for failed recipients with this
-    error code.
-    """
+    """Return recipients in the order of the audience. `code` asks for those that failed with it."""
     limit = max(1, min(limit, PAGE_MAX))
     reader = _PageReader(pool, campaign_id, RecipientState.FAILED if code is not None else state, code, limit)
     return await reader.read(RecipientKey.read(after))

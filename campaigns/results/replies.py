@@ -31,9 +31,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 async def reply_pages(pool: Pool, campaign_id: int) -> AsyncIterator[list[list[Any]]]:
-    """Give all answers to a campaign in the order of the audience, in pages of values, one value for each
-    column.
-    """
+    """Give all answers to a campaign in the order of the audience, in pages, a value for each column."""
     async for range_ids in range_groups(pool, campaign_id):
         found = await pool.fetch(statements("replies")["of_ranges"], range_ids, timeout=GROUP_TIMEOUT_S)
         yield [_values(dict(row)) for row in found]

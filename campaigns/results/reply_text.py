@@ -9,9 +9,7 @@ TEXT_CHARACTERS_MAX = 500  # so much of a message is shown; the database keeps a
 
 
 def reply_text(body: Mapping[str, Any]) -> str:
-    """Return the text, the button or the caption; empty for other types. `body` is the message as it was
-    received.
-    """
+    """Return the text, the button or the caption; empty for other types. `body` is the raw message."""
     text = next((found for found in _texts(body) if isinstance(found, str) and found), "")
     return sanitise(text)[:TEXT_CHARACTERS_MAX]
 

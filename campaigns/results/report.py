@@ -87,9 +87,7 @@ class Report:
 
     @property
     def cpu_us_per_message(self) -> float | None:
-        """Return the CPU time of the sending processes for each accepted message; None before the
-        first one.
-        """
+        """Return the CPU time of sending for each accepted message; None before the first one."""
         accepted = sum(number.accepted for number in self.numbers)
         return 1e6 * sum(number.cpu_s for number in self.numbers) / accepted if accepted else None
 
@@ -160,9 +158,7 @@ class CampaignReasons:
 
 
 async def campaign_reasons(pool: Pool, campaign_id: int) -> CampaignReasons:
-    """Read why recipients have their states. This reads every recipient with a reason and takes 20 µs for
-    each.
-    """
+    """Read why recipients have their states. Each recipient with a reason takes 20 µs."""
     read_at = datetime.now(UTC)
     status = await campaign_status(pool, campaign_id)
     return CampaignReasons(read_at, status, await _reasons(pool, campaign_id))

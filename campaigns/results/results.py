@@ -133,9 +133,7 @@ async def campaign_results(
     turn: AbstractAsyncContextManager[Any] | None = None,
     note: Callable[[int], None] = lambda _: None,
 ) -> CampaignResults:
-    """Read all results. `turn` and `note` are as in `breakdowns`. Raise LookupError if the campaign does not
-    exist.
-    """
+    """Read all results. Raise LookupError without the campaign. `breakdowns` explains `turn` and `note`."""
     read_at, status = datetime.now(UTC), await campaign_status(pool, campaign_id)
     campaign = await pool.fetchrow(statements("report")["campaign"], campaign_id)
     assert campaign is not None, "a campaign's row is never deleted once it is planned"

@@ -48,9 +48,7 @@ class Spending:
 
 
 def spending(by_country: Iterable[Line], prices: PriceTable | None) -> Spending:
-    """Return the spending from the lines of a breakdown by country. The category with the most messages comes
-    first.
-    """
+    """Return the spending by the lines of a breakdown by country, the largest category first."""
     billable: dict[str, Counter[str]] = {}
     free = 0
     for line in by_country:

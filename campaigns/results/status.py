@@ -86,9 +86,7 @@ class CampaignStatus:
 
     @property
     def rate_per_s(self) -> float | None:
-        """Return the messages per second sent lately; 0 while no process sends, None if it was not
-        measured.
-        """
+        """Return the messages per second sent lately; 0 while nobody sends, None if not measured."""
         is_sent = self.state is CampaignState.RUNNING and not self.nobody_sends
         return self.measured_per_s if is_sent else 0.0
 
@@ -184,9 +182,7 @@ def _measured_per_s(before: NumberProgress, after: NumberProgress, elapsed_s: fl
 
 
 async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
-    """Read a campaign's status. This takes 1 µs for each range. Raise LookupError if the campaign does not
-    exist.
-    """
+    """Read a campaign's status, in 1 µs for each range. Raise LookupError if it does not exist."""
     row = await pool.fetchrow(queries("progress")["status"], campaign_id)
     if row is None:
         raise LookupError(f"no campaign {campaign_id}")

@@ -54,8 +54,8 @@ def copy_rejected(audience: Path, listed: Path, file: TextIO, options: ReadOptio
 
 
 def _read_list(listed: Path) -> dict[int, ListedReject]:
-    """Return the rejected rows by line. The list is read like an audience, since a spreadsheet may have saved
-    it again.
+    """Return the rejected rows by line. A spreadsheet may have saved the list, so it is read like an
+    audience.
     """
     refused: dict[int, ListedReject] = {}
     with open_table(listed) as source:

@@ -13,9 +13,7 @@ from drumbeat.campaigns.options.sources import Corrections
 
 
 def corrected(batch: RowBatch, corrections: Corrections) -> RowBatch:
-    """Return the batch with the corrected rows in place, in file order, and without the reader's rejects of
-    them.
-    """
+    """Return the batch with the corrected rows in place, in file order, without the reader's rejects."""
     rows = dict(zip(batch.lines, batch.rows, strict=True))
     there = rows.keys() | {reject.line for reject in batch.rejects}
     given = {line: list(cells) for line, cells in corrections.items() if line in there}

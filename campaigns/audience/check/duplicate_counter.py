@@ -25,9 +25,7 @@ class DuplicateCounter:
 
     def __init__(self) -> None:
         self._parts = [array("q") for _ in range(PARTS)]
-        self._offsets: list[list[int]] = [
-            [] for _ in range(PARTS)
-        ]  # the offsets in the file of each part's blocks
+        self._offsets: list[list[int]] = [[] for _ in range(PARTS)]  # in the file, of each part's blocks
         self._file: BinaryIO | None = None
 
     def __enter__(self) -> DuplicateCounter:
@@ -40,9 +38,7 @@ class DuplicateCounter:
             self._file.close()
 
     def add(self, phones: Iterable[int]) -> None:
-        """Take the phones. This and `count` raise ConfigurationError if the temporary file cannot be
-        written.
-        """
+        """Take phones. This and `count` raise ConfigurationError if the temporary file fails."""
         for phone in phones:
             self._parts[phone % PARTS].append(phone)
         for number, part in enumerate(self._parts):

@@ -31,9 +31,7 @@ _PLAIN = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Glimpse:
-    """The header and the first rows of a file. `samples` has the first values of each column, in the order of
-    `columns`.
-    """
+    """The header and the first rows of a file. `samples` has the first values of each of `columns`."""
 
     columns: Sequence[str]
     samples: Sequence[Sequence[str]]

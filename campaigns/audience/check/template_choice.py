@@ -32,9 +32,7 @@ class TemplateChoice:
 
 
 class TemplateChooser:
-    """A chooser for rows whose language stands in the column with this index. With None, every row gets the
-    fallback.
-    """
+    """A chooser by the column of languages with this index. With None, every row gets the fallback."""
 
     def __init__(self, choice: TemplateChoice, language_index: int | None) -> None:
         self._languages = choice.languages

@@ -17,7 +17,5 @@ def float_text(value: float) -> str:
 
 
 def time_text(value: date | datetime | time | timedelta) -> str:
-    """Return the time in ISO 8601 with a space before the time of day: 2026-03-05, 2026-03-05 14:30:00,
-    14:30:00.
-    """
+    """Return the time in ISO 8601 with a space: 2026-03-05, 2026-03-05 14:30:00, 14:30:00."""
     return str(value)

@@ -94,9 +94,7 @@ def _by_first_accent(file: BinaryIO, head: bytes) -> Encoding:
 
 
 def _by_sample(sample: bytes) -> Encoding:
-    """Return UTF-8 if most of the sample is valid UTF-8, so that a damaged file is not taken for
-    Windows-1252.
-    """
+    """Return UTF-8 if most of the sample is valid, so that damaged UTF-8 is not read as Windows-1252."""
     text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(sample)
     accents = sum(1 for character in text if character > "\x7f")
     strays = sum(1 for character in text if "\udc80" <= character <= "\udcff")

@@ -15,7 +15,7 @@ _WORDS = sorted(ERROR_WORDS)
 _NUMBERS = {word: number for number, word in enumerate(_WORDS)}
 _COLUMN_BITS, _WORD_BITS = 20, 8  # a cell is packed into 64 bits
 COLUMNS_MAX = 16_384  # no form of workbook has wider sheets
-# One element of a workbook can stand for all 17 billion cells of a sheet. Sorting so many takes 200 MB.
+# One element of a workbook can stand for all 17 billion cells of a sheet. CELLS_MAX take 200 MB to sort.
 CELLS_MAX = 4_000_000
 
 

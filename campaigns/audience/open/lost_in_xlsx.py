@@ -52,9 +52,7 @@ def _member(members: Mapping[str, str], part: str, name: str) -> str:
 
 
 class _Workbook:
-    """The place of one sheet. `target` is its part. `computes_all` says that stored results may be
-    placeholders.
-    """
+    """The place of one sheet. `target` is its part. With `computes_all`, results may be placeholders."""
 
     def __init__(self, sheet: str) -> None:
         self.target = ""

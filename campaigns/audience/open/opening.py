@@ -59,9 +59,7 @@ class OpenAudience:
 
 @contextmanager
 def open_table(path: Path, options: ReadOptions = AS_IT_IS) -> Iterator[OpenAudience]:
-    """Open a file, or standard input for `-`. Raise UnreadableAudience, which names what is wrong and what to
-    do.
-    """
+    """Open a file, or standard input for `-`. An UnreadableAudience says what is wrong and what to do."""
     with ExitStack() as stack:
         file, name, source, found = _recognised(path, stack)
         form = options.form or found
@@ -77,9 +75,7 @@ def open_table(path: Path, options: ReadOptions = AS_IT_IS) -> Iterator[OpenAudi
 
 
 def sheets_of(path: Path) -> list[str]:
-    """Return the sheets of a workbook that have rows, so that a person can choose one; none for
-    another form.
-    """
+    """Return the sheets of a workbook that have rows, so that a person can choose; else none."""
     with ExitStack() as stack:
         file, name, _, form = _recognised(path, stack)
         return read_sheet_names(file, form, name) if form in WORKBOOKS else []

@@ -13,9 +13,7 @@ FORM = "Parquet"
 
 
 def spool_parquet(file: BinaryIO, spool: Spool) -> None:
-    """Write all rows to the spool. Raise ConfigurationError without pyarrow, and for columns that cannot
-    become texts.
-    """
+    """Write all rows to the spool. Raise ConfigurationError without pyarrow, and for nested columns."""
     arrow, parquet = _pyarrow(spool.name)
     file.seek(0)
     try:

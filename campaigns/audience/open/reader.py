@@ -39,9 +39,7 @@ Row = list[str]
 
 @dataclass(slots=True)
 class RowBatch:
-    """A batch of rows with as many cells as the header, in file order. `rows[i]` starts in line `lines[i]`,
-    from 1.
-    """
+    """A batch of rows as wide as the header, in file order. `rows[i]` starts in line `lines[i]`, from 1."""
 
     read_bytes: int
     lines: Sequence[int] = ()
@@ -147,9 +145,7 @@ class AudienceReader:
         return read_all(self)
 
     def pieces(self) -> Iterator[Piece]:
-        """Give the lines after the header in pieces of about a mebibyte, at least one. Call either this or
-        `batches`.
-        """
+        """Give the lines after the header in pieces of about a mebibyte. Call this or `batches`."""
         yield self._ahead
         yield from self._pieces
 
@@ -159,9 +155,7 @@ class AudienceReader:
         return self._read_row_by_row(piece, final) if batch is None else PieceRows(batch, None)
 
     def _read_head(self) -> Piece:
-        """Return the first lines as one piece that contains the whole header. Blank lines before the header
-        are left out.
-        """
+        """Return the first lines as one piece with the whole header, without blank lines before it."""
         text, read_bytes = "", 0
         for piece in self._pieces:
             text, read_bytes = text + piece.text, piece.read_bytes

@@ -78,9 +78,7 @@ class _Header(NamedTuple):
 
 
 def spool_sheet(file: BinaryIO, sheet_name: str | None, spool: Spool) -> None:
-    """Write the rows of one sheet to the spool. Raise UnreadableAudience, which names row, column and what to
-    do.
-    """
+    """Write the rows of a sheet to the spool. An UnreadableAudience names row, column and what to do."""
     file.seek(0)
     try:
         with CalamineWorkbook.from_filelike(file) as workbook:
@@ -95,9 +93,7 @@ def spool_sheet(file: BinaryIO, sheet_name: str | None, spool: Spool) -> None:
 
 
 def filled_sheets(file: BinaryIO, name: str) -> list[str]:
-    """Return the visible sheets that have rows. Raise UnreadableAudience if the workbook is protected or
-    damaged.
-    """
+    """Return the visible sheets with rows. Raise UnreadableAudience for a protected or damaged workbook."""
     file.seek(0)
     try:
         with CalamineWorkbook.from_filelike(file) as workbook:
@@ -117,9 +113,7 @@ def _damaged(file: BinaryIO, name: str, error: CalamineError) -> UnreadableAudie
 
 
 def _is_encrypted(file: BinaryIO) -> bool:
-    """Return whether it is an encrypted workbook in the container of old ones. The library does not know
-    these.
-    """
+    """Return whether an old container holds an encrypted workbook. The library does not know these."""
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return content.find("EncryptedPackage".encode("utf-16-le")) >= 0
 

@@ -28,9 +28,7 @@ _ROOT = Path(campaigns.__file__).parents[2]
 
 
 def read_workbook(file: BinaryIO, form: Format, sheet: str | None, spool: Spool) -> None:
-    """Write the rows of a sheet to the spool. Raise UnreadableAudience if it is no table, damaged or too
-    large.
-    """
+    """Write a sheet's rows to the spool. Raise UnreadableAudience if it is no table, damaged or too large."""
     found = _ask(file, form, spool, SheetRequest(spool.name, sheet, MEMORY_BYTES_MAX))
     spool.name, spool.form, spool.header, spool.first = cast("SheetFound", found)
 
