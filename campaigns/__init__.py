@@ -1,1 +1,1 @@
-"""What to send to whom: audiences, planning, the life of a campaign, its results, and the command line."""
+"""The choice of what is sent to whom: audiences, plans, the life of a campaign, results, commands."""

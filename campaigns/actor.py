@@ -12,7 +12,7 @@ from drumbeat.engine.store.queries import queries
 
 
 def actor() -> str:
-    """The user and host of this process. In containers, a user may have no name."""
+    """Return the user and host of this process. In containers, a user may have no name."""
     try:
         name = getpass.getuser()
     except (KeyError, OSError):
@@ -23,6 +23,6 @@ def actor() -> str:
 async def note_audit(
     database: Pool | Connection, actor: str, action: str, campaign_id: int | None = None, **detail: Any
 ) -> None:
-    """Note an action. An empty `actor`: nobody asked for an audit."""
+    """Note an action in the audit, unless `actor` is empty: then nobody asked for a note."""
     if actor:
         await database.execute(queries("campaigns")["audit"], actor, action, campaign_id, detail)

@@ -68,9 +68,10 @@ __all__ = [
 
 @asynccontextmanager
 async def open_drumbeat(**settings: Any) -> AsyncIterator["Drumbeat"]:
-    """The installation that settings name: these, else those of the environment, else of drumbeat.toml.
+    """Give the installation that `settings` name. Without them, the settings of the environment count, and
+    then those of drumbeat.toml.
 
-    Starts the embedded Postgres if no database is named, and brings the database to this version.
+    This starts the embedded Postgres if no database is named, and brings the database to this version.
     """
     loaded = load_settings(**settings)
     url = await asyncio.to_thread(prepare_database, loaded)
@@ -80,20 +81,23 @@ async def open_drumbeat(**settings: Any) -> AsyncIterator["Drumbeat"]:
 
 @dataclass(frozen=True, slots=True)
 class Drumbeat:
-    """Made by `open_drumbeat`. All methods may be called at the same time."""
+    """The methods of one installation, from `open_drumbeat`. All may be called at the same time."""
 
     settings: Settings
     url: str
     pool: Pool
 
     async def create(self, spec: CampaignSpec, *, dry_run: bool = False) -> CreatedCampaign:
-        """As `campaign create`; `spec` comes from `campaign_spec`."""
+        """Do what `campaign create` does. `campaign_spec` makes `spec`."""
         return await self._create(spec, dry_run=dry_run)
 
     async def apply(
         self, manifest: Path | str, *, dry_run: bool = False, now: bool = False, **changes: Any
     ) -> CreatedCampaign:
-        """As `campaign apply`. `changes` replace keys of the manifest. ChangeRefused has what differs."""
+        """Do what `campaign apply` does. `changes` replace keys of the manifest.
+
+        Raise ChangeRefused, which holds the differences, if one of them may not change now.
+        """
         path = Path(manifest)
         try:
             spec = campaign_spec(**read_manifest(path, campaign_spec, changes))
@@ -104,7 +108,7 @@ class Drumbeat:
     async def clone(
         self, name: str, new: str, *, unset: Iterable[str] = (), dry_run: bool = False, **changes: Any
     ) -> CreatedCampaign:
-        """As `campaign clone`. `changes` and `unset` are keys of a manifest."""
+        """Do what `campaign clone` does. `changes` and `unset` are keys of a manifest."""
         return await self.create(await cloned(self.pool, name, new, changes, unset), dry_run=dry_run)
 
     async def edit(
@@ -116,7 +120,7 @@ class Drumbeat:
         now: bool = False,
         **changes: Any,
     ) -> CreatedCampaign:
-        """As `campaign edit`. `changes` and `unset` are keys of a manifest."""
+        """Do what `campaign edit` does. `changes` and `unset` are keys of a manifest."""
         return await edit_campaign(
             self.url,
             await stored_options(self.pool, name),
@@ -130,11 +134,11 @@ class Drumbeat:
         )
 
     async def delete(self, name: str) -> DeletedCampaign:
-        """As `campaign delete`, without a question."""
+        """Do what `campaign delete` does, without a question."""
         return await delete_campaign(self.url, name, actor=actor())
 
     async def campaigns(self, *, tests: bool = False) -> list[Campaign]:
-        """As `campaign list`: the newest first."""
+        """List the campaigns as `campaign list` does, the newest first."""
         async with self.pool.acquire() as connection:
             return await control.list_campaigns(connection, tests=tests)
 
@@ -147,9 +151,10 @@ class Drumbeat:
         until: datetime | None = None,
         max_failed: str | None = None,
     ) -> RunResult:
-        """As `campaign run`: send until nobody is left, in this process. `stop` ends it as Ctrl-C does.
+        """Do what `campaign run` does: send in this process until nobody is left. Setting `stop` ends the run
+        as Ctrl-C does.
 
-        The result says what is missing; `require_complete` raises it.
+        The result says what is missing. Its method `require_complete` raises that as an error.
         """
         service, stop = self.settings.service(), stop or asyncio.Event()
         async with (
@@ -168,37 +173,37 @@ class Drumbeat:
             )
 
     async def start(self, name: str) -> CampaignChange:
-        """As `campaign start`: hand it to the workers."""
+        """Do what `campaign start` does: hand the campaign to the workers."""
         async with self.pool.acquire() as connection:
             return await control.start(connection, name, actor=actor())
 
     async def pause(self, name: str) -> CampaignChange:
-        """As `campaign pause`."""
+        """Do what `campaign pause` does."""
         async with self.pool.acquire() as connection:
             return await control.pause(connection, name, actor=actor())
 
     async def resume(self, name: str, *, now: bool = False) -> CampaignChange:
-        """As `campaign resume`. It does not try the access token."""
+        """Do what `campaign resume` does, but do not try the access token."""
         async with self.pool.acquire() as connection:
             return await control.resume(connection, name, actor=actor(), now=now)
 
     async def cancel(self, name: str) -> CampaignChange:
-        """As `campaign cancel`."""
+        """Do what `campaign cancel` does."""
         async with self.pool.acquire() as connection:
             return await control.cancel(connection, name, actor=actor())
 
     async def status(self, name: str) -> CampaignStatus:
-        """As `campaign status`, without the rate, for which the command waits a second."""
+        """Return what `campaign status` shows, without the rate, which takes a second to measure."""
         return await campaign_status(self.pool, (await find_campaign(self.pool, name)).campaign_id)
 
     async def report(self, name: str) -> Report:
-        """As `campaign report`."""
+        """Return what `campaign report` shows."""
         return await campaign_report(self.pool, (await _planned(self.pool, name)).campaign_id)
 
     async def recipients(
         self, name: str, *, state: RecipientState | None = None
     ) -> AsyncIterator[dict[str, str]]:
-        """As `campaign export`: each recipient by the columns of the export, in constant memory."""
+        """Give each recipient by the columns of `campaign export`, in constant memory."""
         campaign_id = (await _planned(self.pool, name)).campaign_id
         await require_kept(self.pool, campaign_id, name)
         columns = await export_columns(self.pool, campaign_id)

@@ -17,8 +17,9 @@ from drumbeat.engine.store.database import Connection, Pool
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """A campaign as stored. `planned_at` None: its planning still runs or was interrupted. `test_of`: the
-    campaign that this one of `campaign test-send` tests. `retry_of`: the one whose failed people it sends to.
+    """A campaign as stored. `planned_at` None means that its planning still runs or was interrupted.
+    `test_of` is the campaign that this one, of `campaign test-send`, tests. `retry_of` is the campaign whose
+    failed recipients this one sends to.
     """
 
     campaign_id: int
@@ -47,10 +48,10 @@ class Campaign:
 
 
 async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
-    """The campaign with this name, else with this external id; `external:KEY` is the external id KEY.
+    """Return the campaign with this name, else with this external id. `external:KEY` is the external id KEY.
 
-    NotFound names the database and similar names. Whoever changes the campaign goes on with its id: a name is
-    looked up once, because it may mean another campaign a moment later.
+    Raise NotFound, which names the database and similar names. A caller that changes the campaign goes on
+    with its id. A name is looked up once, because it may mean another campaign a moment later.
     """
     row = await database.fetchrow(statements("campaign_control")["find"], name, None)
     if row is not None:
@@ -65,7 +66,7 @@ async def find_campaign(database: Pool | Connection, name: str) -> Campaign:
 
 
 async def retries_of(database: Pool | Connection, campaign: Campaign) -> list[str]:
-    """The names of the campaigns that send once more to those whom it did not reach, the first one first."""
+    """Return the names of the campaign's retries, the first one first."""
     rows = await database.fetch(statements("campaign_control")["retries"], campaign.campaign_id)
     return [row["name"] for row in rows]
 
@@ -77,7 +78,7 @@ def _campaign(row: asyncpg.Record) -> Campaign:
 
 
 def require_planned(campaign: Campaign) -> None:
-    """TryLater if the recipients of the campaign are not all stored yet."""
+    """Raise TryLater if the recipients of the campaign are not all stored yet."""
     if campaign.planned_at is None:
         raise TryLater(
             f'the campaign "{campaign.name}" is not fully planned: its create still runs or was interrupted',
@@ -86,5 +87,5 @@ def require_planned(campaign: Campaign) -> None:
 
 
 def stored_code(code: str | None) -> ReasonCode | None:
-    """The code, or None for one that a later version stored: the words beside it still say why."""
+    """Return the code, or None for one that a later version stored. The words beside it still say why."""
     return ReasonCode(code) if code in set(ReasonCode) else None

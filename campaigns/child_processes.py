@@ -1,4 +1,4 @@
-"""Ends child processes: with SIGTERM first, then with SIGKILL."""
+"""The end of child processes: with SIGTERM first, then with SIGKILL."""
 
 import subprocess
 import time
@@ -8,7 +8,7 @@ END_S_MAX = 10.0  # a drain takes 5 s
 
 
 def end_all(processes: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Terminate all and return when they have ended; kill those that still run after END_S_MAX."""
+    """Terminate all processes, and return when they have ended. Kill those that still run after END_S_MAX."""
     for process in processes:
         if process.poll() is None:
             process.terminate()

@@ -4,5 +4,5 @@ import shlex
 
 
 def command_text(*words: str) -> str:
-    """A `drumbeat` command, quoted for a shell."""
+    """Return a `drumbeat` command, quoted for a shell."""
     return shlex.join(("drumbeat", *words))

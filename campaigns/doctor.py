@@ -1,4 +1,4 @@
-"""Checks whether everything that sending needs is there. Each finding says what was found and what to do."""
+"""The checks of everything that sending needs. Each finding says what was found and what to do."""
 
 import os
 import sys
@@ -56,7 +56,7 @@ class Finding:
 
 
 def worst_exit_code(findings: list[Finding]) -> int:
-    """0 if nothing failed, else the code of the first failure, which often caused the later ones."""
+    """Return 0 if nothing failed, else the code of the first failure, which often caused the later ones."""
     return next((finding.exit_code for finding in findings if finding.level is Level.FAIL), 0)
 
 
@@ -186,7 +186,7 @@ def _durable(durable: bool) -> Finding:
 
 
 def failed(subject: str, error: DrumbeatError) -> Finding:
-    """An error as a finding."""
+    """Return an error as a finding."""
     where = f" ({error.where})" if error.where else ""
     return _fail(subject, error.what + where, error.remedy, error.exit_code)
 
@@ -240,7 +240,7 @@ async def _reach(base_url: str, proxy: str | None) -> list[Finding]:
 
 
 def _moment(header: str) -> datetime | None:
-    """The time in a `Date` header; None if it is no time with a zone."""
+    """Return the time in a `Date` header; None if it is no time with a zone."""
     try:
         moment = parsedate_to_datetime(header)
     except ValueError:

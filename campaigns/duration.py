@@ -2,7 +2,7 @@
 
 
 def duration(seconds: float) -> str:
-    """`42 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`."""
+    """Return a duration in words: `42 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`."""
     whole = round(seconds)
     for size, unit, smaller_size, smaller in (
         (86_400, "d", 3_600, "h"),

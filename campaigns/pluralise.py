@@ -2,5 +2,5 @@
 
 
 def pluralise(count: int, singular: str, plural: str = "") -> str:
-    """`1 row`, `2,000 rows`. Give `plural` unless it is `singular` with an s."""
+    """Return a count with its noun: `1 row`, `2,000 rows`. `plural` defaults to `singular` with an s."""
     return f"{count:,} {singular if count == 1 else plural or f'{singular}s'}"

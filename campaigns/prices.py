@@ -14,12 +14,12 @@ from drumbeat.engine.errors import ConfigurationError
 
 COLUMNS = ("country", "category", "price", "currency", "date")
 ANY_COUNTRY = "*"
-FILE_BYTES_MAX = 1 << 20  # a row for each country and category has a hundredth of it
+FILE_BYTES_MAX = 1 << 20  # a row for each country and category takes a hundredth of this
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What one message costs. `as_of`: the date of the price, as the file says."""
+    """The price of one message. `as_of` is the date of the price, as the file says."""
 
     amount: Decimal
     currency: str
@@ -28,9 +28,10 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a campaign costs. `totals`: by currency. `unpriced`: recipients by country that have no price.
+    """The cost of a campaign. `totals` has a sum for each currency. `unpriced` counts, by country, recipients
+    that have no price.
 
-    `oldest`, `newest`: the dates of the prices that count; None if there is none.
+    `oldest` and `newest` are the dates of the prices that were used; None if none was.
     """
 
     category: str
@@ -44,7 +45,9 @@ PriceTable = Mapping[tuple[str, str], Price]
 
 
 def cost_of(countries: Mapping[str, int], category: str, prices: PriceTable) -> Cost:
-    """What a message of this category to each recipient costs. `*` holds for countries without a row."""
+    """Return what it costs to send one message of this category to each recipient. `*` holds for countries
+    without a row.
+    """
     totals: dict[str, Decimal] = {}
     unpriced: dict[str, int] = {}
     dates: list[date] = []
@@ -59,7 +62,7 @@ def cost_of(countries: Mapping[str, int], category: str, prices: PriceTable) -> 
 
 
 def sum_of(costs: Sequence[Cost]) -> Cost:
-    """The cost of messages of several categories together."""
+    """Return the cost of messages of several categories together."""
     totals: dict[str, Decimal] = {}
     unpriced: dict[str, int] = {}
     for cost in costs:
@@ -77,7 +80,7 @@ def sum_of(costs: Sequence[Cost]) -> Cost:
 
 
 def read_prices(path: Path) -> dict[tuple[str, str], Price]:
-    """The table of a CSV file; ConfigurationError names the row and the column that is wrong."""
+    """Read the table of a CSV file. A ConfigurationError names the row and the column that is wrong."""
     try:
         if path.stat().st_size > FILE_BYTES_MAX:
             raise ConfigurationError("the file is larger than 1 MiB", where=str(path))
@@ -86,7 +89,7 @@ def read_prices(path: Path) -> dict[tuple[str, str], Price]:
         raise ConfigurationError(f"the prices cannot be read: {error}", where=str(path)) from error
     if not rows or tuple(cell.strip().lower() for cell in rows[0]) != COLUMNS:
         raise ConfigurationError(
-            "the prices have another header",
+            "the prices have the wrong header",
             where=str(path),
             remedy=f"the first line must be {','.join(COLUMNS)}",
         )
@@ -103,7 +106,7 @@ def _add(prices: dict[tuple[str, str], Price], row: list[str], where: str) -> No
     country, category, amount, currency, as_of = row
     key = (country.upper(), category.upper())
     if key in prices:
-        raise ConfigurationError(f"{country} and {category} have a second price", where=where)
+        raise ConfigurationError(f"{country} and {category} have two prices", where=where)
     if not currency:
         raise ConfigurationError("the currency is missing", where=f"{where}, column currency")
     prices[key] = Price(_amount(amount, where), currency.upper(), _date(as_of, where))

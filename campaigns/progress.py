@@ -9,8 +9,8 @@ STATEMENT_TIMEOUT_S = 900.0
 
 @dataclass(frozen=True, slots=True)
 class PlanProgress:
-    """How far planning is. `done` and `total` are bytes in the stage `reading`, else rows; a
-    `total` of 0 is not known.
+    """The progress of planning. `done` and `total` are bytes in the stage `reading`, else rows. A `total` of
+    0 means that the total is not known.
     """
 
     stage: str
@@ -23,4 +23,4 @@ ProgressCallback = Callable[[PlanProgress], None]
 
 
 def no_progress(progress: PlanProgress) -> None:
-    """A callback that shows nothing."""
+    """Show nothing."""

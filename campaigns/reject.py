@@ -40,7 +40,7 @@ REASONS = {
     "media_link": "the service takes header media by HTTPS only; begin the link with https://",
     "media_missing": "there is no such file; name it as it is reached from the audience's directory",
     "media_outside": "the path leads out of the audience's directory; copy the file there",
-    "media_unreadable": "the file cannot be read: it is no file, or your user may not read it",
+    "media_unreadable": "the file cannot be read: it is not a file, or your user may not read it",
     "media_type": (
         "the file is not what the header shows: a JPEG or PNG picture, an MP4 or 3GPP video, or a document"
         " (PDF, text, Word, Excel, PowerPoint)"
@@ -57,8 +57,8 @@ KNOWN_PHONES = frozenset({"duplicate", "excluded"})
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A rejected row. `line`: where it starts, from 1; `column` is empty if the whole row is wrong. `value`:
-    the cell or the row as it was written; of a code of KNOWN_PHONES the phone.
+    """A rejected row. `line` is where it starts, from 1; `column` is empty if the whole row is wrong. `value`
+    is the cell or the row as it was written; for a code of KNOWN_PHONES it is the phone.
     """
 
     line: int

@@ -20,7 +20,7 @@ from drumbeat.engine.store.database import Connection, Pool
 
 @dataclass(frozen=True, slots=True)
 class ExportFilter:
-    """Whom an export holds. An empty set admits everybody. `countries`: ISO codes of two letters."""
+    """The recipients whom an export holds. An empty set admits all. `countries` are ISO codes."""
 
     states: AbstractSet[RecipientState] = frozenset()
     codes: AbstractSet[int] = frozenset()
@@ -30,7 +30,7 @@ class ExportFilter:
     variants: AbstractSet[str] = frozenset()
 
     def admits(self, record: asyncpg.Record) -> bool:
-        """Whether a stored recipient passes. Its state was compared by the query."""
+        """Return whether a stored recipient passes. The query has compared its state already."""
         return (
             (not self.codes or record["code"] in self.codes)
             and (not self.numbers or record["phone_number_id"] in self.numbers)
@@ -38,7 +38,7 @@ class ExportFilter:
         )
 
     def admits_template(self, template: TemplateShare) -> bool:
-        """Whether recipients of the template pass."""
+        """Return whether recipients of the template pass."""
         return (not self.languages or template.language in self.languages) and (
             not self.variants or template.variant in self.variants
         )
@@ -50,7 +50,7 @@ EVERYBODY = ExportFilter()
 async def export_records(
     pool: Pool | Connection, campaign_id: int, wanted: ExportFilter
 ) -> AsyncIterator[list[asyncpg.Record]]:
-    """Recipients as they are stored. The filter's languages and variants are not looked at."""
+    """Give pages of recipients as they are stored. The filter's languages and variants are not applied."""
     states = sorted(wanted.states) or None
     ordinal = -1
     while ranges := await pool.fetch(
@@ -63,7 +63,7 @@ async def export_records(
 
 
 async def require_kept(pool: Pool | Connection, campaign_id: int, name: str) -> None:
-    """ConfigurationError if the recipients of a planned campaign were pruned."""
+    """Raise ConfigurationError if the recipients of a planned campaign were pruned."""
     if not await pool.fetchval(statements("report")["has_ranges"], campaign_id):
         raise ConfigurationError(
             f'the recipients of "{name}" were dropped by `db prune`',

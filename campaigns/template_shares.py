@@ -1,4 +1,4 @@
-"""Shows the templates of a campaign, with how many recipients get each."""
+"""The templates of a campaign, with how many recipients get each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from drumbeat.engine.core.campaign_template import CampaignTemplate, stored_part
 
 @dataclass(frozen=True, slots=True)
 class TemplateShare:
-    """A template of a campaign. `recipients`: how many get it; None if it is the only one."""
+    """A template of a campaign. `recipients` is how many get it; None if it is the only one."""
 
     name: str
     language: str
@@ -19,9 +19,10 @@ class TemplateShare:
 
 
 def shares_in(stored: Mapping[str, Any]) -> list[TemplateShare]:
-    """From the JSON of the column `campaigns.template`, in the order of `template_index`.
+    """Return the templates from the JSON of the column `campaigns.template`, in the order of
+    `template_index`.
 
-    What is missing stays empty: a campaign that cannot be read is shown all the same.
+    A missing value stays empty, so that even a campaign that cannot be read is shown.
     """
     return [
         TemplateShare(
@@ -32,7 +33,9 @@ def shares_in(stored: Mapping[str, Any]) -> list[TemplateShare]:
 
 
 def shares_json(shares: Sequence[TemplateShare], recipients: int) -> list[dict[str, Any]]:
-    """An object for each template. `recipients`: of the campaign, which one template alone gets whole."""
+    """Return an object for each template. `recipients` are those of the campaign; a template that is alone
+    gets them all.
+    """
     return [
         {
             "template": share.name,
@@ -45,12 +48,12 @@ def shares_json(shares: Sequence[TemplateShare], recipients: int) -> list[dict[s
 
 
 def template_text(template: TemplateShare | CampaignTemplate) -> str:
-    """`order (pt_BR)`, or `variant short, order_short (pt_BR)`."""
+    """Return the template in words: `order (pt_BR)`, or `variant short, order_short (pt_BR)`."""
     variant = f"variant {template.variant}, " if template.variant else ""
     return f"{variant}{template.name} ({template.language})"
 
 
 def share_lines(shares: Sequence[TemplateShare]) -> Iterator[str]:
-    """A line for each template; none if there is one."""
+    """Give a line for each template, but none if there is only one."""
     for share in shares if len(shares) > 1 else ():
         yield f"{template_text(share)}: {pluralise(share.recipients or 0, 'recipient')}"

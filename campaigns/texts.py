@@ -1,4 +1,4 @@
-"""Words in the reader's language, with its forms of numbers and times."""
+"""The words of a text in the reader's language, with the forms of its numbers and times."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ class Texts:
         return self.form_of(key, values).format(**values)
 
     def form_of(self, key: str, values: Mapping[str, Any]) -> str:
-        """The text before its {places} are filled."""
+        """Return the text before its {places} are filled."""
         if str(values.get("count")) == "1":
             key = f"{key}_one" if f"{key}_one" in self.words else key
         return self.words[key]
 
     def maybe(self, key: str, otherwise: str) -> str:
-        """For words that come from the database: those that are not known yet are shown as they are."""
+        """Return the words of a key from the database, or `otherwise` if no words are known for it."""
         return self.words.get(key, otherwise)
 
     def number(self, value: float, digits: int = 0) -> str:
-        """`12,345` or `12.345`."""
+        """Return the number as the language writes it: `12,345` or `12.345`."""
         text = f"{value:,.{digits}f}"
         if self.words["thousands"] == ",":
             return text
         return text.translate(str.maketrans(",.", ".,"))
 
     def clock(self, moment: datetime) -> str:
-        """The time to the minute in UTC; with its date unless it is near."""
+        """Return the time to the minute in UTC; with its date unless it is near."""
         return f"{moment.astimezone(UTC):{'%H:%M' if is_near(moment) else '%Y-%m-%d %H:%M'}} UTC"
 
     def share(self, part: float, whole: float) -> str:
-        """A share in per cent; 100.0 only if nobody is missing, and 0.0 only if there is nobody."""
+        """Return a share in per cent; 100.0 only if nobody is missing, and 0.0 only if there is nobody."""
         if not whole:
             return f"{self.number(0, 1)} %"
         percent = 100 * part / whole
@@ -55,12 +55,12 @@ class Texts:
 
 
 def is_near(moment: datetime) -> bool:
-    """Whether a time is within a day of now, so that it needs no date."""
+    """Return whether a time is within a day of now, so that it needs no date."""
     return abs(moment - datetime.now(UTC)) < timedelta(days=1)
 
 
 def words_of(package: str, code: str) -> dict[str, str]:
-    """The words of a package in one language, by their keys: `why.quota`."""
+    """Return the words of a package in one language, by their keys: `why.quota`."""
     return dict(_flat(tomllib.loads((files(package) / f"{code}.toml").read_text("utf-8"))))
 
 

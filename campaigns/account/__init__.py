@@ -1,1 +1,1 @@
-"""What the account at the service has, as stored here: business numbers and message templates."""
+"""The stored state of the account at the service: business numbers and message templates."""

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def account_service(pool: Pool, settings: ServiceSettings, waba_id: str) -> AsyncIterator[Service]:
-    """A client for one account. All processes of the database share its budget of management calls. A token
-    that was replaced in its file is used at once.
+    """Give a client for one account. All processes of the database share its budget of management calls. If
+    the file of the token is replaced, the new token is used at once.
     """
     from drumbeat.engine.api.call_budget import (  # imports aiohttp, a third of a command's start
         BURST,

@@ -10,16 +10,17 @@ from typing import Any
 
 from drumbeat.engine.core.rendering import RenderedButton, RenderedMessage
 
-EXPIRES_MAX_MIN = 90  # of the service
-# What the service writes in English.
+EXPIRES_MAX_MIN = 90  # the limit of the service
+# The texts that the service writes in English.
 _TEXT = "*123456* is your verification code."
 _WARNING = " For your security, do not share this code."
 
 
 @dataclass(frozen=True, slots=True)
 class CodeForm:
-    """The fields as they were typed. `warns`: the message says not to share the code. `expires_min`: it says
-    for how long the code is valid; empty: it does not. `button`: the words of what copies the code.
+    """The fields as they were typed. `warns` says that the message warns not to share the code. `expires_min`
+    is how long the code is valid, as the message says it; empty if it says nothing. `button` is the label of
+    the button that copies the code.
     """
 
     warns: bool = True
@@ -34,7 +35,7 @@ class CodeForm:
         }
 
     def components(self) -> list[dict[str, Any]]:
-        """As the service takes them. Needs a form without errors."""
+        """Return the components in the form that the service takes. The form must have no errors."""
         found: list[dict[str, Any]] = [{"type": "BODY", "add_security_recommendation": self.warns}]
         if self.expires_min:
             found.append({"type": "FOOTER", "code_expiration_minutes": int(self.expires_min)})

@@ -1,4 +1,4 @@
-"""What a number does now, or why it does nothing: one rule for the command line and the page."""
+"""The state of a number: what it does, or why it does nothing. Commands and pages share this rule."""
 
 from __future__ import annotations
 

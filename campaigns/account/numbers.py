@@ -22,14 +22,16 @@ from drumbeat.engine.store.quota import read_number_standings
 
 @dataclass(frozen=True, slots=True)
 class BusinessNumber:
-    """A business number. `owner`: the process that sends with it now; `limit_is_manual`: a person set it.
+    """A business number.
 
-    `rate_per_s`: the pace that the owner keeps to, None without one; `achieved_per_s`: what it sent in the
-    last seconds. `slowed_since`: since when the owner sends slower, because the service throttles the number.
-    `stopped`: until a person resumes it; `suspended_until`: a rest that ends by itself.
-    `unlisted_at`: since when the account no longer lists it. `campaigns`: those that may still send with it.
-    `quota_*`: as in `NumberProgress`. `known_tier`: the last word for its messaging limit that was
-    understood; `tier_doubt`: why the limit that counts is not what the service says at present.
+    `owner` is the process that sends with it now. `limit_is_manual` says that a person set the limit.
+    `rate_per_s` is the pace that the owner keeps to, None without an owner; `achieved_per_s` is what the
+    number sent in the last seconds. `slowed_since` is the time since when the owner sends slower, because the
+    service throttles the number. `stopped` holds until a person resumes the number; `suspended_until` is the
+    end of a rest that ends by itself. `unlisted_at` is the time since when the account no longer lists it.
+    `campaigns` may still send with it. The fields `quota_*` are those of `NumberProgress`. `known_tier` is
+    the last word for its messaging limit that was understood. `tier_doubt` says why the limit that counts is
+    not what the service states now.
     """
 
     phone_number_id: str
@@ -59,14 +61,15 @@ class BusinessNumber:
 
     @property
     def said_tier(self) -> Tier | None:
-        """The messaging limit that the service says at present, if it is understood."""
+        """Return the messaging limit that the service states now; None if its word is not understood."""
         return parse_tier(self.messaging_limit_tier)
 
 
 @dataclass(frozen=True, slots=True)
 class ResumedNumber:
-    """`reason`: why the number did not send; None if nothing stopped it. `paused_campaigns`: those that were
-    paused because all of their numbers, this one among them, were stopped.
+    """The result of resuming a number. `reason` says why the number did not send; None if nothing stopped it.
+    `paused_campaigns` are those that were paused because all of their numbers, this one among them, were
+    stopped.
     """
 
     phone_number_id: str
@@ -84,7 +87,7 @@ async def sync_numbers(
 
 
 async def list_numbers(pool: Pool) -> list[BusinessNumber]:
-    """All stored numbers, ordered by id."""
+    """Return all stored numbers, ordered by id."""
     rows = await pool.fetch(statements("numbers")["list"], DEFAULT_LIMIT_PER_S)
     standings = await read_number_standings(pool)
     return [
@@ -98,10 +101,10 @@ async def list_numbers(pool: Pool) -> list[BusinessNumber]:
 
 
 async def set_limit(pool: Pool, phone_number_id: str, limit_per_s: float | None, *, actor: str = "") -> None:
-    """Set a limit by hand; None restores the service's limit. A running owner follows. `actor`: for the
-    audit.
+    """Set a limit by hand; None restores the service's limit. A running owner follows. `actor` is noted in
+    the audit.
 
-    UsageError if no number can keep to the rate, ConfigurationError if the number is not stored.
+    Raise UsageError if no number can keep to the rate, ConfigurationError if the number is not stored.
     """
     if limit_per_s is not None:
         try:
@@ -116,9 +119,11 @@ async def set_limit(pool: Pool, phone_number_id: str, limit_per_s: float | None,
 
 
 async def resume_number(pool: Pool, phone_number_id: str, *, actor: str) -> ResumedNumber:
-    """Let a number send again that was stopped until a person acts, or that rests. `actor`: for the audit.
+    """Let a number send again that rests, or that was stopped until a person acts. `actor` is noted in the
+    audit.
 
-    Campaigns that were paused because of it stay paused. ConfigurationError if the number is not stored.
+    Campaigns that were paused because of it stay paused. Raise ConfigurationError if the number is not
+    stored.
     """
     sql = statements("numbers")
     async with pool.acquire() as connection, connection.transaction():
@@ -143,7 +148,7 @@ async def _unknown(database: Pool | Connection, phone_number_id: str) -> Configu
 
 
 def quota_fields(standing: QuotaStanding | None) -> dict[str, Any]:
-    """How much of a number's messaging limit is used, as the fields of commands name it."""
+    """Return how much of a number's messaging limit is used, under the field names of the commands."""
     if standing is None:
         return {"quota_limit": None, "quota_used": None, "quota_more_at": None}
     more_at = None if standing.left else standing.more_at

@@ -1,4 +1,4 @@
-"""Reads a template to be created from a JSON file, in the form of the interface."""
+"""A reader of a template to be created, from a JSON file in the form of the interface."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +15,9 @@ _MEMBERS = (*REQUIRED, "components", "parameter_format")
 
 
 def read_template_file(path: Path) -> "NewTemplate":
-    """`name`, `language`, `category`, `components` and perhaps `parameter_format`.
+    """Read `name`, `language`, `category`, `components` and, if it is there, `parameter_format`.
 
-    UsageError names the member that is missing or wrong. The service checks the rest.
+    Raise a UsageError that names the member that is missing or wrong. The service checks the rest.
     """
     from drumbeat.engine.api.endpoints.templates import NewTemplate  # imports aiohttp
 

@@ -25,13 +25,13 @@ CATEGORIES = ("MARKETING", "UTILITY", AUTHENTICATION)
 TEXT = "TEXT"
 HEADER_FORMATS = (TEXT, "IMAGE", "VIDEO", "DOCUMENT")
 BUTTON_KINDS = ("QUICK_REPLY", "URL", "PHONE_NUMBER", "COPY_CODE", "FLOW", "CATALOG")
-BUTTONS_MAX = 10  # of the service
-# What beside its words makes a button, by its kind.
+BUTTONS_MAX = 10  # the limit of the service
+# The member that a button has beside its words, by its kind.
 VALUE_MEMBERS = {"URL": "url", "PHONE_NUMBER": "phone_number", "COPY_CODE": "example", "FLOW": "flow_id"}
 _NAME = re.compile(r"[a-z0-9_]{1,512}")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(_[A-Z]{2,3})?")
 _NAMED = re.compile(r"[a-z][a-z0-9_]*")
-# What the service's words name, and the field that shows them. The first that fits counts.
+# A word in the service's refusal, and the field that shows the refusal. The first that fits counts.
 _FIELDS_NAMED = (
     (r"header", "header"),
     (r"footer", "footer"),
@@ -45,7 +45,7 @@ _FIELDS_NAMED = (
 
 @dataclass(frozen=True, slots=True)
 class FormButton:
-    """`value`: the address, the phone, the code to copy, or the id of the flow."""
+    """A button of the form. `value` is the address, the phone, the code to copy, or the id of the flow."""
 
     kind: str
     text: str
@@ -54,9 +54,9 @@ class FormButton:
 
 @dataclass(frozen=True, slots=True)
 class TemplateForm:
-    """The fields as they were typed. `header_sample`: a link to the picture, video or document that the
-    reviewer sees, or the service's handle of it. `code`: counts alone if the category is AUTHENTICATION.
-    `examples`: by placeholder, such as "body 1".
+    """The fields as they were typed. `header_sample` is a link to the picture, video or document that the
+    reviewer sees, or the service's handle of it. If the category is AUTHENTICATION, only `code` counts.
+    `examples` are by placeholder, such as "body 1".
     """
 
     name: str = ""
@@ -81,7 +81,7 @@ class TemplateForm:
 
     @property
     def wanted_examples(self) -> list[str]:
-        """The placeholders that need an example, in their order."""
+        """Return the placeholders that need an example, in their order."""
         if self.is_code:
             return []
         parts = [("header", self.header_text), ("body", self.body)]
@@ -94,7 +94,7 @@ class TemplateForm:
         return bool(names) and not any(name.isdecimal() for name in names)
 
     def errors(self) -> dict[str, str]:
-        """What is wrong by field, each as a word that texts explain."""
+        """Return the error of each wrong field, as a word that texts explain."""
         found = {
             "name": "" if _NAME.fullmatch(self.name) else "name",
             "language": "" if _LANGUAGE.fullmatch(self.language) else "language",
@@ -131,7 +131,7 @@ class TemplateForm:
         return [(index, each) for index, each in enumerate(self.buttons) if each.kind == "URL"]
 
     def components(self) -> list[dict[str, Any]]:
-        """As the service takes them."""
+        """Return the components in the form that the service takes."""
         if self.is_code:
             return self.code.components()
         found: list[dict[str, Any]] = []
@@ -175,7 +175,7 @@ class TemplateForm:
         return NewTemplate(self.name, self.language, self.category, self.components(), form)
 
     def preview(self) -> RenderedMessage:
-        """The message with the examples in place, as far as they are typed."""
+        """Return the message with the examples in place. A placeholder without an example stays as it is."""
         if self.is_code:
             return self.code.preview()
         given = {
@@ -187,7 +187,7 @@ class TemplateForm:
         return render_message(self.components(), list(given), list(given.values()), sample)
 
     def field_of_refusal(self, words: str) -> str | None:
-        """The field that the service's words are about; None if they name none that the form shows."""
+        """Return the field that the service's words are about; None if they name none that the form shows."""
         named = (name for pattern, name in _FIELDS_NAMED if re.search(pattern, words, re.IGNORECASE))
         field_named = next(named, None)
         if self.is_code:
@@ -199,7 +199,7 @@ class TemplateForm:
 
 
 def names_in(text: str) -> list[str]:
-    """The placeholders of a text, each once; numbers in their order."""
+    """Return the placeholders of a text, each once; numbers in their order."""
     found = list(dict.fromkeys(PLACEHOLDER.findall(text)))
     return sorted(found, key=int) if all(name.isascii() and name.isdecimal() for name in found) else found
 

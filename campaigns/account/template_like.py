@@ -26,12 +26,12 @@ _NUMBERED = re.compile(r"(.+)_(\d{1,4})")
 
 
 def in_another_language(stored: StoredTemplate) -> TemplateForm:
-    """The same name, and the language is still to choose."""
+    """Return a form with the same name, for which the language is still to be chosen."""
     return replace(_form_like(stored), language="")
 
 
 def corrected(stored: StoredTemplate) -> TemplateForm:
-    """The same language, under the next name: the service takes a name once for a language."""
+    """Return a form with the same language and the next name: a name is taken once for a language."""
     return replace(_form_like(stored), name=next_name(stored.name))
 
 
@@ -72,7 +72,7 @@ def _form_like(stored: StoredTemplate) -> TemplateForm:
 
 
 def examples_of(definition: Mapping[str, Any]) -> dict[str, str]:
-    """The examples of the header's and the body's placeholders, by keys such as "body 1"."""
+    """Return the examples of the header's and the body's placeholders, by keys such as "body 1"."""
     found: dict[str, str] = {}
     for component in definition.get("components") or ():
         if (part := str(component.get("type", "")).lower()) in ("header", "body"):
@@ -87,7 +87,7 @@ def _button(button: Mapping[str, Any]) -> FormButton:
 
 
 def _examples(part: str, component: Mapping[str, Any]) -> dict[str, str]:
-    """By the keys of the form, such as "body 1"."""
+    """Return the examples of a component by the keys of the form, such as "body 1"."""
     named = _member(component.get("example"), f"{part}_text_named_params")
     if isinstance(named, list):
         pairs = [(each.get("param_name"), each.get("example")) for each in named if isinstance(each, dict)]
@@ -105,7 +105,7 @@ def _member(example: object, name: str) -> object:
 
 
 def _first(value: object) -> str:
-    """A text, or the first of an array: services list an example as either."""
+    """Return a text, or the first of an array. Services list an example in either form."""
     if isinstance(value, str):
         return value
     return str(value[0]) if isinstance(value, Sequence) and value else ""

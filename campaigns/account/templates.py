@@ -21,22 +21,22 @@ if TYPE_CHECKING:  # most commands need no client of the service
     from drumbeat.engine.api.service import Service
 
 
-NAMED_MAX = 5  # campaigns in an error
+NAMED_MAX = 5  # an error names at most so many campaigns
 # The statuses of a template that no message can be sent with until somebody does something about it.
 STOPPED = ("REJECTED", "PAUSED", "DISABLED")
 _NEEDING = (CampaignState.SCHEDULED, CampaignState.RUNNING, CampaignState.PAUSED)
 
 
 class TemplatesSource(Protocol):
-    """Lists the templates of an account, as `engine.api.Service.templates` does."""
+    """A list of the templates of an account, such as `engine.api.Service.templates`."""
 
     def list(self, waba_id: str) -> AsyncIterator[TemplateRecord]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTemplate:
-    """A stored template; `definition` holds name, language, components and parameter_format.
-    `status_reason`: why the service rejected or stopped it, if an event said so.
+    """A stored template. `definition` holds name, language, components and parameter_format. `status_reason`
+    says why the service rejected or stopped it, if an event said so.
     """
 
     name: str
@@ -56,7 +56,7 @@ class TemplateUse:
     languages: frozenset[str]
 
     def needs(self, language: str | None) -> bool:
-        """`language` None: any."""
+        """Return whether the campaign sends the template in this language; None means any language."""
         return language is None or language in self.languages
 
 
@@ -97,7 +97,7 @@ async def _store(connection: Connection, listed: Sequence[TemplateRecord]) -> No
 async def create_template(
     pool: Pool, service: Service, waba_id: str, new: NewTemplate, *, actor: str
 ) -> CreatedTemplate:
-    """Submit a template for review, and store what the service lists then. `actor`: for the audit."""
+    """Submit a template for review, and store what the service lists then. `actor` is noted in the audit."""
     created = await service.templates.create(waba_id, new)
     await note_audit(pool, actor, "template-create", template=new.name, language=new.language)
     await sync_templates(pool, service.templates, waba_id)
@@ -107,9 +107,10 @@ async def create_template(
 async def delete_template(
     pool: Pool, service: Service, waba_id: str, name: str, language: str | None, *, actor: str
 ) -> list[TemplateRecord]:
-    """Delete a template at the service, in all its languages or in one. Then store what the service lists.
+    """Delete a template at the service, in all its languages or in one. Then store what the service lists,
+    and return what was deleted.
 
-    Returns what was deleted. NotFound if the service has no such template; UsageError, with their names, if
+    Raise NotFound if the service has no such template. Raise UsageError, which names the campaigns, if
     campaigns still need it.
     """
     if needing := [use.campaign for use in await template_uses(pool, name) if use.needs(language)]:
@@ -133,8 +134,8 @@ async def delete_template(
 
 
 async def template_uses(pool: Pool, name: str) -> list[TemplateUse]:
-    """The campaigns that a deletion would make fail: they send it, or go on when a person or a time says so.
-    A draft is none: it is compared with the service before it starts.
+    """Return the campaigns that a deletion would make fail: they send the template now, or will when a person
+    or a time lets them go on. A draft is not among them: it is compared with the service before it starts.
     """
     rows = await pool.fetch(queries("templates")["campaigns_in"], _NEEDING)
     uses = [TemplateUse(row["name"], languages_of(row["template"], name)) for row in rows]
@@ -142,8 +143,8 @@ async def template_uses(pool: Pool, name: str) -> list[TemplateUse]:
 
 
 def languages_of(stored: Mapping[str, Any], name: str) -> frozenset[str]:
-    """In which languages a campaign, as its plan froze it, has the template of a name."""
-    parts = [part for part in stored_parts(stored) if part.get("message") is None]  # no free-form message
+    """Return the languages in which a campaign, as its plan froze it, has the template of a name."""
+    parts = [part for part in stored_parts(stored) if part.get("message") is None]  # not free-form
     return frozenset(str(part.get("language")) for part in parts if part.get("name") == name)
 
 
@@ -154,13 +155,13 @@ def _named(campaigns: Sequence[str]) -> str:
 
 
 async def list_templates(pool: Pool) -> list[StoredTemplate]:
-    """All stored templates, ordered by name and language."""
+    """Return all stored templates, ordered by name and language."""
     rows = await pool.fetch(statements("templates")["list"])
     return [StoredTemplate(**dict(row)) for row in rows]
 
 
 async def templates_named(pool: Pool, name: str) -> list[StoredTemplate]:
-    """One template in each of its languages; ConfigurationError if it is not stored."""
+    """Return one template in each of its languages. Raise ConfigurationError if it is not stored."""
     rows = await pool.fetch(statements("templates")["of_name"], name)
     if not rows:
         raise NotFound(

@@ -10,7 +10,9 @@ from drumbeat.engine.store.database import Pool
 
 
 def tier_warning(phone_number_id: str, word: str | None, doubt: TierDoubt, people: int | None) -> str:
-    """Say what the service says, and what counts. `people`: the limit that counts, None for none."""
+    """Return a warning that states the service's word and the limit that counts. `people` is that limit; None
+    means that no limit counts.
+    """
     most = "any number of people" if people is None else f"{people:,} people"
     limit = f"the messaging limit of {phone_number_id}"
     says = {

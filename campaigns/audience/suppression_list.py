@@ -34,7 +34,7 @@ async def import_suppressions(
     actor: str = "",
 ) -> SuppressionCounts:
     """Add the phones of a file in the form of an audience. List rows without a readable phone in a file.
-    ConfigurationError if no row has one: another column was meant, or the file is not the list.
+    Raise ConfigurationError if no row has one: another column was meant, or the file is not the list.
 
     Each batch is stored as it is read. To finish a killed import, run it again. Rows are read in a thread, so
     that a console goes on.

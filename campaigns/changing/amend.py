@@ -1,4 +1,4 @@
-"""Changes options of a planned campaign without its audience, which may be gone by now."""
+"""The change of a planned campaign's options without its audience, which may be gone by now."""
 
 from collections.abc import Collection
 
@@ -22,9 +22,10 @@ async def amend_campaign(
     unchanged_in: Collection[CampaignState] = (),
     now: bool = False,
 ) -> CreatedCampaign | None:
-    """Change a planned campaign to other options, of the same audience; None if that needs a new plan.
+    """Change a planned campaign to other options with the same audience. Return None if that needs a new
+    plan.
 
-    Reads no audience. Raises as `create_campaign`.
+    This reads no audience. It raises the errors of `create_campaign`.
     """
     schedule = spec.checked_guards().schedule
     connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""Deletes a campaign that has never sent, with its recipients."""
+"""The deletion of a campaign that has never sent, with its recipients."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from drumbeat.engine.core.states import CampaignState, with_indefinite_article
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.database import close, connect
 
-# The states in which a campaign may be that was never started.
+# A campaign that was never started is in one of these states.
 _UNSTARTED = frozenset(CampaignState) - {CampaignState.RUNNING, CampaignState.FINISHED}
 
 
@@ -24,15 +24,15 @@ class DeletedCampaign:
 
 
 def is_deletable(campaign: Campaign) -> bool:
-    """Whether it was never started. What was sent stays on record."""
+    """Return whether the campaign was never started. A campaign that sent stays on record."""
     return campaign.state in _UNSTARTED and campaign.started_at is None
 
 
 async def delete_campaign(url: str, name: str, *, actor: str) -> DeletedCampaign:
     """Delete a campaign that was never started, or what an interrupted create or delete left of one.
 
-    UsageError if it was started. TryLater while another process creates it, and if it was started or planned
-    anew meanwhile.
+    Raise UsageError if it was started. Raise TryLater while another process creates it, and if it was started
+    or planned anew meanwhile.
     """
     connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
     try:

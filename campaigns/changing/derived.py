@@ -23,7 +23,7 @@ from drumbeat.engine.process.disk_space import Disk
 from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads
 from drumbeat.engine.store.database import Connection, Pool
 
-# Keys that name files, databases and rows of this machine: nothing for callers from elsewhere.
+# Keys that name files, databases and rows of this machine. Callers from elsewhere may not use them.
 OF_THIS_MACHINE = frozenset(
     {
         "audience",
@@ -35,12 +35,12 @@ OF_THIS_MACHINE = frozenset(
         "rejects",
     }
 )
-# Keys about rows that are left out. The stored recipients of a campaign are without them.
+# Keys about rows that are left out. The stored recipients of a campaign do not contain such rows.
 _LEAVES_OUT = ("exclude", "strict")
 
 
 def require_remote(changes: Iterable[str]) -> None:
-    """UsageError if the changes name something of this machine."""
+    """Raise UsageError if the changes name a file of this machine."""
     if named := OF_THIS_MACHINE.intersection(changes):
         raise UsageError(
             f"{min(named)} cannot be changed from elsewhere: it names what is on the server",
@@ -51,9 +51,10 @@ def require_remote(changes: Iterable[str]) -> None:
 async def cloned(
     database: Pool | Connection, name: str, new: str, changes: Mapping[str, Any], unset: Iterable[str] = ()
 ) -> CampaignSpec:
-    """The options of a campaign for one named `new`. `changes`, `unset`: by the keys of a manifest.
+    """Return the options of a campaign for one named `new`. `changes` and `unset` are keys of a manifest.
 
-    The audience is read anew from where it was read; of an uploaded list, the stored recipients are taken.
+    The audience is read anew from where it was read. If it was an uploaded list, the stored recipients are
+    taken.
     """
     stored = await stored_options(database, name)
     unset = tuple(unset)
@@ -63,7 +64,7 @@ async def cloned(
 
 
 async def retried(database: Pool | Connection, name: str) -> CampaignSpec | None:
-    """The options of a campaign for its retry; None if they are not stored as they were given."""
+    """Return the options of a campaign for its retry; None if they are not stored as they were given."""
     campaign = await find_campaign(database, name)
     require_planned(campaign)
     values = await stored_values(database, campaign.campaign_id)
@@ -84,12 +85,13 @@ async def edit_campaign(
     unchanged_in: Collection[CampaignState] = (),
     now: bool = False,
 ) -> CreatedCampaign:
-    """Change options of a planned campaign, and plan a draft anew if that is needed. `changes`, `unset`: as
-    of `cloned`. `unchanged_in`, `now`: as of `create_campaign`. ChangeRefused, with what differs, if an
-    option may not change now.
+    """Change options of a planned campaign, and plan a draft anew if that is needed. `changes` and `unset`
+    are as in `cloned`, `unchanged_in` and `now` as in `create_campaign`.
+
+    Raise ChangeRefused, which holds the differences, if an option may not change now.
     """
     if "name" in changes:
-        raise UsageError("a campaign keeps its name", remedy="clone it, and delete this draft")
+        raise UsageError("the name of a campaign cannot change", remedy="clone it, and delete this draft")
     unset = tuple(unset)
     spec = campaign_spec(**of_edit(stored.values, changes, unset, campaign_spec))
     was_uploaded = _was_uploaded(stored.values, changes)
@@ -118,7 +120,7 @@ async def edit_campaign(
 
 
 def _was_uploaded(values: Mapping[str, Any], changes: Mapping[str, Any]) -> bool:
-    """Whether the audience is an uploaded list: only its name is stored, and the file is not kept."""
+    """Return whether the audience is an uploaded list. Only its name is stored; the file is not kept."""
     file = values.get("audience")
     is_name = file is not None and Path(file) != STANDARD_INPUT and not Path(file).is_absolute()
     return is_name and AUDIENCE_KEYS.isdisjoint(changes)
@@ -127,6 +129,6 @@ def _was_uploaded(values: Mapping[str, Any], changes: Mapping[str, Any]) -> bool
 def _of_stored_people(
     name: str, changes: Mapping[str, Any], unset: tuple[str, ...]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The changes with the stored recipients of a campaign as the audience."""
+    """Return the changes with the stored recipients of a campaign as the audience."""
     leaves_out = [key for key in _LEAVES_OUT if key not in changes]
     return {**changes, "audience_campaign": name}, (*unset, *leaves_out)

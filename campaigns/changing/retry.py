@@ -1,4 +1,4 @@
-"""Plans a campaign that sends once more to the failed recipients of another one.
+"""The plan of a campaign that sends once more to the failed recipients of another one.
 
 Law: it holds only recipients who are failed, each in one retry at most. Whoever turns out to be reached later
 is left out when it sends (`engine.core.retry_guard`).
@@ -30,8 +30,10 @@ _RETRY_NAME = re.compile(r"(.+)/retry-([0-9]{1,6})")
 
 @dataclass(frozen=True, slots=True)
 class RetryOptions:
-    """What a retry may have of its own; everything else is that of the campaign. `codes`: of these failures
-    only; empty: of all. `name`: None for the next name, such as `spring/retry-1`.
+    """The options that a retry may have of its own; all others are those of the campaign.
+
+    `codes` limits the retry to failures with these codes; empty means all failures. `name` None means the
+    next free name, such as `spring/retry-1`.
     """
 
     codes: tuple[int, ...] = ()
@@ -42,7 +44,7 @@ class RetryOptions:
 
 
 def retry_name(name: str) -> str:
-    """The name of the retry of a campaign: `spring/retry-1` after `spring`, then `spring/retry-2`."""
+    """Return the name of the retry of a campaign: `spring/retry-1` after `spring`, then `spring/retry-2`."""
     found = _RETRY_NAME.fullmatch(name)
     return f"{name}/retry-1" if found is None else f"{found[1]}/retry-{int(found[2]) + 1}"
 
@@ -58,9 +60,11 @@ async def plan_retry(
     original: CampaignSpec | None = None,
     open_uploads: OpenUploads = no_uploads,
 ) -> CreatedCampaign:
-    """Plan the retry, or find that it is planned already. Errors as `create_campaign`; TryLater while another
-    process plans a retry of the same campaign. `original`: the options of the campaign, if they are stored as
-    they were given.
+    """Plan the retry, or find that it is planned already. `original` are the options of the campaign, if they
+    are stored as they were given.
+
+    Raise the errors of `create_campaign`, and TryLater while another process plans a retry of the same
+    campaign.
     """
     connection = await connect(url)
     try:
@@ -88,7 +92,7 @@ async def plan_retry(
 async def _known(
     connection: Connection, new_name: str, retried: str, codes: Sequence[int]
 ) -> CreatedCampaign | None:
-    """The same retry, if it is planned: whoever failed since then does not make it another one."""
+    """Return the same retry if it is planned. Recipients who failed since then make no difference."""
     row = await connection.fetchrow(statements("plan")["planned_retry"], new_name)
     if row is None or {key: row["options"].get(key) for key in (RETRY_OF, RETRY_CODES)} != retry_options(
         retried, codes
@@ -102,7 +106,7 @@ async def _known(
 
 
 def with_options_of(original: CampaignSpec, retry: CampaignSpec) -> CampaignSpec:
-    """The retry with what fills the templates, the guards and the order of the original campaign.
+    """Return the retry with what fills the templates, the guards and the order of the original campaign.
 
     No canary: the recipients are few, and failed before. A person keeps the variant.
     """
@@ -127,7 +131,7 @@ def retry_spec(
     new_name: str,
     given: RetryOptions,
 ) -> CampaignSpec:
-    """The options of the retry: those of the campaign, without its start and end."""
+    """Return the options of the retry: those of the campaign, without its start and end."""
     media = template.get("header_media")
     return CampaignSpec(
         name=new_name,

@@ -1,4 +1,4 @@
-"""Sends a message to one person: as a campaign with one recipient.
+"""A message to one person, sent as a campaign with one recipient.
 
 So the message is claimed before it is sent, kept to the pace and the pair rate, and recorded like all others.
 """
@@ -35,7 +35,7 @@ _ACCEPTED = (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVE
 
 @dataclass(frozen=True, slots=True)
 class SentToOne:
-    """The message and what happened to it, in the words of `campaign export`. `phone`: digits of E.164."""
+    """The message and its result, in the words of `campaign export`. `phone` is in digits of E.164."""
 
     name: str
     phone: str
@@ -49,7 +49,7 @@ class SentToOne:
         return {"schema": 1, **asdict(self), "code": int(self.code) if self.code else None}
 
     def require_accepted(self) -> None:
-        """Incomplete, with the reason, unless the service accepted the message."""
+        """Raise Incomplete, with the reason, unless the service accepted the message."""
         if self.state in _ACCEPTED:
             return
         code = f" ({self.code})" if self.code else ""
@@ -61,7 +61,7 @@ class SentToOne:
 
 
 def new_name() -> str:
-    """A name for the campaign of one message, such as `message-20260101T120000Z-3f9a`."""
+    """Return a name for the campaign of one message, such as `message-20260101T120000Z-3f9a`."""
     return f"message-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
 
 
@@ -75,7 +75,7 @@ async def plan_message(
 ) -> None:
     """Store the campaign `spec` with the recipient `to`. The same call again changes nothing.
 
-    UsageError if `to` is no phone; other errors as `create_campaign`.
+    Raise UsageError if `to` is no phone, and the errors of `create_campaign`.
     """
     phone = Normaliser(spec.region).normalise(to)
     if isinstance(phone, str):
@@ -91,7 +91,7 @@ async def run_message(
     pool: Pool, service: ServiceSettings, name: str, *, stop: asyncio.Event, disk: Disk | None = None
 ) -> SentToOne:
     """Send a planned message and return what happened to it. While another process has the number, wait: that
-    process may send the message. Raises the error that `paused` makes of a pause.
+    process may send the message. Raise the error that `paused` makes of a pause.
     """
     end = await run_campaign(pool, service, name, stop=stop, wait=True, disk=disk, compare_templates=False)
     if end.status.state is CampaignState.PAUSED and not end.stopped:

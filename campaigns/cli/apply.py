@@ -57,5 +57,5 @@ def apply(
 
 
 def read_spec(manifest: Path, changes: dict[str, Any]) -> CampaignSpec:
-    """The campaign that a manifest describes. `changes`, by key, replace values of the file."""
+    """Return the campaign that a manifest describes. `changes`, by key, replace values of the file."""
     return campaign_spec(**read_manifest(manifest, campaign_spec, changes))

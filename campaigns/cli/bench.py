@@ -50,7 +50,7 @@ NUMBERS_MAX, PROCESSES_MAX, REPEATS_MAX = 256, 16, 20
 RATE_PER_S_MAX = 10_000.0
 DURATION_S_MIN, DURATION_S_MAX = 2.0, 120.0
 LATENCY_MS_MAX = 5_000.0
-MESSAGES_MIN = 20  # of a number; its first half second is not measured
+MESSAGES_MIN = 20  # a number's least; its first half second is not measured
 
 
 Duration = Annotated[
@@ -74,7 +74,9 @@ Processes = Annotated[
 ]
 Repeats = Annotated[
     int,
-    typer.Option(help="How often everything is measured; figures are medians.", min=1, max=REPEATS_MAX),
+    typer.Option(
+        help="Number of times that everything is measured; figures are medians.", min=1, max=REPEATS_MAX
+    ),
 ]
 Events = Annotated[
     bool, typer.Option("--events", help="Let the emulator send three status events for each message.")
@@ -258,8 +260,8 @@ def _directory(target: Path) -> Iterator[Path]:
 def _write(path: Path, content: bytes) -> None:
     part = path.with_name(f".{path.name}.part")
     try:
-        part.unlink(missing_ok=True)  # of a bench that was killed
-        with part.open("xb") as file:  # follows no link
+        part.unlink(missing_ok=True)  # a bench that was killed may have left it
+        with part.open("xb") as file:  # mode x follows no link
             file.write(content)
         part.replace(path)
     except OSError as error:

@@ -14,7 +14,7 @@ REFRESHES_PER_S = 2  # the display shares the core of the emulator
 
 
 class Silent:
-    """Shows nothing."""
+    """A display that shows nothing."""
 
     def began(self, turn: int, measurement: Measurement) -> None: ...
 
@@ -24,7 +24,7 @@ class Silent:
 
 
 class Lines:
-    """For logs and pipes: a line when a measurement has ended."""
+    """A display for logs and pipes. It writes a line when a measurement has ended."""
 
     def __init__(self, turns: int) -> None:
         self._turns = turns
@@ -40,7 +40,7 @@ class Lines:
 
 
 class Bars:
-    """For a terminal: the progress of the whole, the current measurement, and its rate."""
+    """A display for a terminal. It shows the progress of the whole, the current measurement, and its rate."""
 
     def __init__(self, progress: Progress, turns: int) -> None:
         self._progress = progress
@@ -62,7 +62,7 @@ class Bars:
 
 @contextmanager
 def progress_of(turns: int, *, quiet: bool) -> Iterator[ProgressListener]:
-    """The display for these options and this terminal."""
+    """Give the display for these options and this terminal."""
     if quiet:
         yield Silent()
         return

@@ -12,7 +12,7 @@ NO_KEY = "(none)"  # not attempted yet, no variant, or no code
 
 
 def headings(by: By, prices: PriceTable | None) -> tuple[str, ...]:
-    """DELIVERED counts read messages too, and ACCEPTED every message that the service took."""
+    """Return the headings. DELIVERED includes read messages, and ACCEPTED all that were ever accepted."""
     named = (by.value.upper(), *(("MEANING",) if by is By.CODE else ()))
     counted = ("RECIPIENTS", "ACCEPTED", "DELIVERED", "READ", "REPLIED", "FAILED", "SKIPPED", "WAITING")
     return (
@@ -26,7 +26,7 @@ def headings(by: By, prices: PriceTable | None) -> tuple[str, ...]:
 
 
 def row(line: Line, by: By, prices: PriceTable | None) -> tuple[Any, ...]:
-    """The cells of a line. Times are those of half and of nine tenths of the messages."""
+    """Return the cells of a line. Times are those of half and of nine tenths of the messages."""
     states = line.states
     named = (line.key or NO_KEY, *((meaning_of(line.key),) if by is By.CODE else ()))
     counted = (

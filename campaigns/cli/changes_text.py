@@ -1,4 +1,4 @@
-"""Shows how a campaign differs from what is asked for, and what becomes of each difference."""
+"""The text of how a campaign differs from what is asked for, and of the consequence of each difference."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,13 +10,13 @@ from drumbeat.campaigns.planning.change_rules import Change
 
 
 def print_changes(changes: Sequence[Change]) -> None:
-    """A row for each difference: old → new. Nothing if there is none."""
+    """Print a row for each difference: old → new. Print nothing if there is none."""
     if changes:
         print_rows(("OPTION", "OLD", "", "NEW", "EFFECT"), [_row(change) for change in changes])
 
 
 def print_refusal(refusal: ChangeRefused, *, json: bool) -> None:
-    """The differences of a change that is refused. The error itself goes to stderr."""
+    """Print the differences of a change that is refused. The error itself goes to stderr."""
     if json:
         changes = [change.as_json() for change in refusal.changes]
         print_json({"schema": 1, "refused": True, "changes": changes})

@@ -1,4 +1,4 @@
-"""Asks before a change that cannot be undone."""
+"""A question before a change that cannot be undone."""
 
 import typer
 
@@ -6,7 +6,7 @@ from drumbeat.engine.errors import UsageError
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Ask on the terminal. UsageError if there is none; `yes` (`--yes`) asks nothing."""
+    """Ask on the terminal, unless `yes` (`--yes`) is set. Raise UsageError if there is no terminal."""
     if yes:
         return
     if not typer.get_text_stream("stdin").isatty():

@@ -113,7 +113,7 @@ def _print(created: CreatedCampaign, days: int) -> None:
 
 
 def _audience_lines(created: CreatedCampaign) -> Iterator[str]:
-    """What became of the rows of the audience."""
+    """Give the lines that account for the rows of the audience."""
     counts = created.counts
     yield audience_sum(counts.audience_rows, counts.recipients, counts.rejected, counts.duplicates)
     if counts.suppressed:
@@ -135,7 +135,7 @@ def _audience_lines(created: CreatedCampaign) -> Iterator[str]:
 
 
 def _earlier_lines(created: CreatedCampaign) -> Iterator[str]:
-    """Warnings about people who got, or are about to get, another message."""
+    """Give warnings about people who got, or are about to get, another message."""
     if created.same_audience:
         others = ", ".join(f'"{name}"' for name in created.same_audience)
         yield (

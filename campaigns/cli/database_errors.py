@@ -22,7 +22,7 @@ _BUSY = (
     asyncpg.LockNotAvailableError,
     asyncpg.QueryCanceledError,
     asyncpg.SerializationError,
-    TimeoutError,  # of a statement, or while waiting for a connection
+    TimeoutError,  # a statement took too long, or no connection became free
 )
 # Raised by a new connection of a running process: the password changed, or the database was dropped.
 _REFUSED = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
@@ -41,7 +41,7 @@ def database_blamed(url: str) -> Iterator[None]:
 
 
 def error_of(problem: Exception, url: str) -> DrumbeatError | None:
-    """The error for a failure of the database; None if the database is not the cause."""
+    """Return the error for a failure of the database; None if the database is not the cause."""
     where, detail = safe_url(url), _detail(problem)
     if isinstance(problem, _BUSY):
         return TryLater(f"the database {where} is too busy: {detail}", remedy="try again")
@@ -62,13 +62,13 @@ def error_of(problem: Exception, url: str) -> DrumbeatError | None:
 
 
 def _detail(problem: Exception) -> str:
-    """The text of the system or the server. The driver's texts about misuse would only confuse a person."""
+    """Return the text of the system or the server. The driver's texts would only confuse a person."""
     if isinstance(problem, asyncpg.InterfaceError | asyncpg.InternalClientError):
         return "it was closed while it was in use"
     return system_error_text(problem)
 
 
 def _is_closed(problem: Exception) -> bool:
-    """Whether the connection was lost between two statements. The driver then raises errors of misuse."""
+    """Return whether the connection was lost between two statements. The driver then reports misuse."""
     phrases = ("connection is closed", "connection has been released back")
     return isinstance(problem, asyncpg.InterfaceError) and any(phrase in str(problem) for phrase in phrases)

@@ -21,7 +21,7 @@ from drumbeat.engine.process.embedded_postgres import start_embedded, stop_embed
 from drumbeat.engine.process.settings import load_settings
 from drumbeat.engine.store.migrate import migrate as apply_migrations
 
-BLOCKING_SHOWN = 20  # of a month
+BLOCKING_SHOWN = 20  # so many campaigns are named for each month
 
 app = typer.Typer(
     name="db",
@@ -125,7 +125,7 @@ def _ask(found: Pruning, yes: bool) -> None:
 
 
 def _lines_of(found: Pruning) -> Iterator[str]:
-    """What goes, a line for each month."""
+    """Give a line for each month that goes."""
     for pruned in found.pruned:
         names = pruned.campaigns
         sizes = f"{pluralise(len(names), 'campaign')} and {pluralise(pruned.recipients, 'recipient')}"

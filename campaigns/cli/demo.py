@@ -104,6 +104,6 @@ def _print_verdict(verdict: Verdict, audience: DemoAudience, took_s: float) -> N
 
 
 def _program() -> str:
-    """The program as this shell finds it, so that the line can be copied."""
+    """Return the program as this shell finds it, so that a person can copy the line."""
     virtual = os.environ.get("VIRTUAL_ENV")
     return "drumbeat" if virtual else ".venv/bin/drumbeat"

@@ -65,7 +65,7 @@ class DemoSandbox:
             raise DemoFailed(f"`drumbeat {words[0]} serve` did not start: {_tail(log)}") from None
 
     def command(self, *words: str, show: bool = False) -> None:
-        """Run a command to its end. `show`: do not capture its output. DemoFailed unless it exits with 0."""
+        """Run a command to its end. `show` leaves its output. Raise DemoFailed unless it exits with 0."""
         note(f"\n$ drumbeat {' '.join(map(_quoted, words))}")
         output = None if show else subprocess.PIPE
         process = self._popen(words, stdout=output, stderr=None if show else subprocess.STDOUT)
@@ -101,7 +101,7 @@ class DemoSandbox:
 
 @contextmanager
 def demo_sandbox() -> Iterator[DemoSandbox]:
-    """A sandbox that is removed at the end, whatever happens. It ignores the user's settings."""
+    """Give a sandbox that is removed at the end, whatever happens. It ignores the user's settings."""
     directory = Path(tempfile.mkdtemp(prefix="drumbeat-demo-", dir=_parent()))
     directory.chmod(0o711)  # for root, the embedded Postgres runs as another user, who must enter it
     environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
@@ -119,7 +119,7 @@ def demo_sandbox() -> Iterator[DemoSandbox]:
 
 
 def _parent() -> str:
-    """The user's temporary directory, unless the database cannot be in it."""
+    """Return the user's temporary directory, unless the database cannot be in it."""
     usual = tempfile.gettempdir()
     return usual if is_usable_path(usual) else "/tmp"  # noqa: S108 - mkdtemp makes a directory of our own in it
 

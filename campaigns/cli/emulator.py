@@ -25,28 +25,28 @@ Numbers = Annotated[
 ]
 QuotaScope = Annotated[
     str,
-    typer.Option(
-        help="Whether a messaging limit holds for each `number`, or for all of the `account` together."
-    ),
+    typer.Option(help="Scope of a messaging limit: each `number`, or all numbers of the `account` together."),
 ]
 Token = Annotated[str, typer.Option(help="The access token.")]
-AppSecret = Annotated[str, typer.Option(help="Signs the events.")]
+AppSecret = Annotated[str, typer.Option(help="Secret that signs the events.")]
 Waba = Annotated[str, typer.Option(help="Id of the business account.")]
-Product = Annotated[str, typer.Option(help="The product's word in identifiers.")]
+Product = Annotated[str, typer.Option(help="Word for the product in the service's identifiers.")]
 Callback = Annotated[str | None, typer.Option(help="URL to post events to; default: no events.")]
-Latency = Annotated[float, typer.Option(help="Added to each reply to a send.", min=0, metavar="MS")]
+Latency = Annotated[
+    float, typer.Option(help="Delay of each reply to a send, in milliseconds.", min=0, metavar="MS")
+]
 Faults = Annotated[
     list[str] | None,
-    typer.Option(metavar="FAULT", help="As above; repeat for more."),
+    typer.Option(metavar="FAULT", help="A fault of the form above; repeat for more."),
 ]
 Scenario = Annotated[
     Path | None, typer.Option(help="TOML file of faults and the seed.", exists=True, dir_okay=False)
 ]
 StatusDelay = Annotated[
-    float, typer.Option(help="Multiplies the delays of statuses; 0: no delay.", min=0, metavar="FACTOR")
+    float, typer.Option(help="Factor for the delays of statuses; 0 means no delay.", min=0, metavar="FACTOR")
 ]
 NoStatuses = Annotated[bool, typer.Option("--no-statuses", help="Send no statuses.")]
-EventsPerPost = Annotated[int, typer.Option(help="Most updates in one POST.", min=1, max=1000)]
+EventsPerPost = Annotated[int, typer.Option(help="Largest number of updates in one POST.", min=1, max=1000)]
 Undeliverable = Annotated[
     float, typer.Option(help="Share of recipients not on the network (131026).", metavar="SHARE")
 ]

@@ -72,9 +72,9 @@ def export(
 
     The file appears whole or not at all: after an interrupted export, use the same command again.
 
-    Phones have a plus. In CSV and XLSX, what a spreadsheet would run gets an apostrophe in front; an
-    audience loses it again. CSV is UTF-8 with commas. In Excel, open it with Data, From Text/CSV, or
-    accents come out wrong.
+    Phones have a plus. In CSV and XLSX, a text that a spreadsheet would run gets an apostrophe in front.
+    If you use the file as an audience, the apostrophe is removed. CSV is UTF-8 with commas. In Excel, open it
+    with Data, From Text/CSV, or accents come out wrong.
     """
     chosen = form_of(form, output)
     wanted = ExportFilter(

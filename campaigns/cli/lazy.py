@@ -1,4 +1,4 @@
-"""Imports the module of a command only when it runs, so that every command starts fast."""
+"""An import of each command's module only when the command runs, so that every command starts fast."""
 
 import inspect
 import sys
@@ -21,9 +21,10 @@ class CommandGroup:
 
 
 def lazy_group(table: Mapping[str, str | CommandGroup]) -> type[TyperGroup]:
-    """A group class for `typer.Typer(cls=…)`.
+    """Return a group class for `typer.Typer(cls=…)`.
 
-    `table`: command → the module whose `app` is the command or a group with it, or a nested group.
+    `table` leads from a command to the module whose `app` is the command or a group with it, or to a nested
+    group.
     """
 
     class LazyGroup(TyperGroup):
@@ -41,7 +42,9 @@ def lazy_group(table: Mapping[str, str | CommandGroup]) -> type[TyperGroup]:
             return _load(cmd_name, entry) if isinstance(entry, str) else _nested(cmd_name, entry)
 
         def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-            """As inherited, with the names, which it needs to suggest one for a misspelt command."""
+            """Resolve as the parent class does, but with all names. It needs them to suggest one for a
+            misspelt command.
+            """
             self.commands = dict.fromkeys(table)  # type: ignore[assignment]
             return super().resolve_command(ctx, args)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 EXIT_UNEXPECTED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 128 + signal.SIGINT
-EXIT_READER_GONE = 128 + signal.SIGPIPE  # the shell's code for it
+EXIT_READER_GONE = 128 + signal.SIGPIPE  # the shell's exit code for a broken pipe
 HELP = "--help"
 HEALTH = "health"  # runs every few seconds and reads no settings
 NOT_UTF_8 = "surrogates not allowed"  # the error text of Python, orjson and the database's driver
@@ -155,8 +155,8 @@ def import_log() -> None:
 
 
 class Terminated(SystemExit):
-    """Raised on SIGTERM and SIGHUP, so that the command ends through every `finally`, as on Ctrl-C. Event
-    loops do not catch a SystemExit.
+    """The exception that SIGTERM and SIGHUP raise, so that the command ends through every `finally`, as on
+    Ctrl-C. Event loops do not catch a SystemExit.
     """
 
 
@@ -165,7 +165,7 @@ _signal_codes: list[int] = []  # exit codes of the signals received so far
 
 
 def run() -> None:
-    """Entry point of the console script."""
+    """Run the command line, and exit with its code. This is the entry point of the console script."""
     # Imported objects stay: to look for garbage among them took 8 % of the import time.
     gc.set_threshold(COLLECTION_OBJECTS)
     secure_streams()
@@ -175,7 +175,7 @@ def run() -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code. Never raises."""
     signal.signal(signal.SIGTERM, _terminate)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # under nohup, it is ignored
         signal.signal(signal.SIGHUP, _terminate)
     exit_code = _run(arguments)
     if (problem := stdout_error()) is not None:
@@ -186,7 +186,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _report_stdout_error(problem: OSError, exit_code: int) -> int:
-    """The exit code of a command whose output was not written; another error comes first."""
+    """Return the exit code of a command whose output was not written. An error of its own comes first."""
     discard_stdout()
     if isinstance(problem, BrokenPipeError):
         return EXIT_READER_GONE
@@ -195,7 +195,7 @@ def _report_stdout_error(problem: OSError, exit_code: int) -> int:
 
 
 def _stdout_has_reader() -> bool:
-    """Whether stdout still has a reader; `head` ends when it has enough lines."""
+    """Return whether stdout still has a reader; `head` ends when it has enough lines."""
     output = select.poll()
     output.register(STDOUT, 0)
     return not any(event & select.POLLERR for _, event in output.poll(0))

@@ -61,18 +61,20 @@ def send(
     region: Region = None,
     name: Annotated[
         str | None,
-        typer.Option(help="Name of the campaign that records it. The same command with it sends once."),
+        typer.Option(
+            help="Name of the campaign that records it. A command that is repeated with this name sends once."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Send one message to one person and say what became of it: a campaign with one recipient.
+    """Send one message to one person, as a campaign with one recipient, and show the result.
 
-    It keeps to the pace and the pair rate, and is sent once: run it with --name to be able to repeat the
-    command safely. Outside the recipient's 24-hour window, the service takes templates only.
+    The message keeps to the pace and the pair rate. If you give a --name, you can repeat the command safely:
+    the message is sent once. Outside the recipient's 24-hour window, the service takes templates only.
     """
     content = _content(text, file, reply_to)
     if (template is None) == (content is None):
-        raise UsageError("say what to send", remedy="give one of --template, --text and --file")
+        raise UsageError("one message is needed", remedy="give one of --template, --text and --file")
     if template is not None and (language is None or reply_to is not None):
         raise UsageError("--template needs --language, and takes no --reply-to")
     name = name or new_name()
@@ -116,9 +118,9 @@ def _plan_and_run(spec: CampaignSpec, to: str, *, json: bool) -> int:
 
 
 def _content(text: str | None, file: Path | None, reply_to: str | None) -> dict[str, Any] | None:
-    """The free-form message, if one is given."""
+    """Return the free-form message, if one is given."""
     if text is not None and file is not None:
-        raise UsageError("say what to send", remedy="give --text or --file, not both")
+        raise UsageError("--text and --file contradict each other", remedy="give one of them")
     if text is not None:
         return with_reply({"type": Text.kind, Text.kind: Text(text).content()}, reply_to)
     if file is None:

@@ -45,7 +45,9 @@ def register(
 
 
 def _pin(file: Path | None) -> str:
-    """The PIN never stands in the command line, which other users of the machine can read."""
+    """Read the PIN from a file or the terminal. It never stands in the command line, which other users of the
+    machine can read.
+    """
     if file is None:
         if not sys.stdin.isatty():
             raise UsageError("there is no terminal to ask for the PIN", remedy="name a file with --pin-file")

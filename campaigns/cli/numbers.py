@@ -134,7 +134,7 @@ def _row(number: BusinessNumber) -> tuple[object, ...]:
 
 
 def state_text(number: BusinessNumber) -> str:
-    """What the number does now, or why it does nothing."""
+    """Return what the number does now, or why it does nothing."""
     match number_state(number):
         case NumberState.STOPPED:
             return f"stopped: {number.suspended_reason}; {how_to_resume(number.phone_number_id)}"

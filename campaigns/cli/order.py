@@ -23,17 +23,22 @@ def order(
     name: CampaignName,
     priority: Annotated[
         str | None,
-        typer.Option(help="low, normal or high. Its numbers send the higher one first.", metavar="PRIORITY"),
+        typer.Option(
+            help="low, normal or high. A number sends its campaigns of a higher priority first.",
+            metavar="PRIORITY",
+        ),
     ] = None,
     share: Share = None,
-    even_share: Annotated[bool, typer.Option("--even-share", help="Remove its share.")] = False,
+    even_share: Annotated[
+        bool, typer.Option("--even-share", help="Remove the share of the campaign.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Change the priority or the share of a campaign, also while it is sent."""
     if priority is None and share is None and not even_share:
         raise UsageError("nothing to change", remedy="give --priority, --share or --even-share")
     if share is not None and even_share:
-        raise UsageError("--share and --even-share exclude each other", remedy="give one of them")
+        raise UsageError("--share and --even-share contradict each other", remedy="give one of them")
     check_share(share)
     rank = None if priority is None else read_priority(priority)
     changed = with_connection(

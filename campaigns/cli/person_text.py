@@ -1,4 +1,4 @@
-"""What happened to a person, and the receipt of forgetting, as text."""
+"""The text of what happened to a person, and of the receipt of forgetting."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from drumbeat.engine.core.sanitise import sanitise
 
 
 def person_lines(person: Person) -> Iterator[str]:
-    """The lines of `person show`."""
+    """Give the lines of `person show`."""
     first, *others = (f"+{phone}" for phone in person.spellings)
     yield first + (f", also {', '.join(others)}" if others else "")
     if person.suppressed_because is not None:
@@ -27,7 +27,7 @@ def person_lines(person: Person) -> Iterator[str]:
 
 
 def receipt_lines(receipt: ForgetReceipt) -> Iterator[str]:
-    """The lines of `person forget`."""
+    """Give the lines of `person forget`."""
     yield f"forgotten at {receipt.at.isoformat(timespec='seconds')}, now {receipt.pseudonym}"
     yield f"campaigns: {', '.join(map(sanitise, receipt.campaigns)) or 'none'}"
     yield (

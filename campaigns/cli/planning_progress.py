@@ -18,7 +18,7 @@ GUESS = "a guess; if letters are wrong, export the file as UTF-8"
 
 @contextmanager
 def planning_shown(*, quiet: bool) -> Iterator[ProgressCallback]:
-    """A callback that shows a bar on a terminal, else a line every few seconds; nothing if `quiet`."""
+    """Give a callback that shows a bar on a terminal, else a line every few seconds; none if `quiet`."""
     if quiet:
         yield no_progress
     elif sys.stderr.isatty():

@@ -1,4 +1,4 @@
-"""What commands print: results on stdout as JSON or as a table, notes for people on stderr."""
+"""The output of commands: results on stdout as JSON or as a table, notes for people on stderr."""
 
 from typing import Any
 from unicodedata import combining, east_asian_width
@@ -25,7 +25,7 @@ def print_rows(headings: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
 
 
 def _width(text: str) -> int:
-    """How many columns of a terminal the text takes; names may be in any script."""
+    """Return how many columns of a terminal the text takes. Names may be in any script."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(letter) else 2 if east_asian_width(letter) in "WF" else 1 for letter in text)

@@ -94,12 +94,12 @@ def _print_lines(name: str, by: By, prices: PriceTable | None, *, json: bool) ->
 
 
 async def read_report(pool: Pool, name: str) -> Report:
-    """The report of a campaign by name; ConfigurationError if it does not exist."""
+    """Return the report of a campaign by name. Raise ConfigurationError if it does not exist."""
     return await campaign_report(pool, await planned_id(pool, name))
 
 
 async def planned_id(pool: Pool, name: str) -> int:
-    """The id of a campaign whose recipients are stored; TryLater if it is not fully planned."""
+    """Return the id of a campaign whose recipients are stored. Raise TryLater if it is not fully planned."""
     campaign = await find_campaign(pool, name)
     require_planned(campaign)
     return campaign.campaign_id

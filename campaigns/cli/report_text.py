@@ -22,7 +22,7 @@ STEADY_S = 5.0  # a shorter run is mostly its first and last second, so its shar
 
 
 def report_lines(report: Report) -> Iterator[str]:
-    """The lines of `campaign report`."""
+    """Give the lines of `campaign report`."""
     status = report.status
     reason = status.reason_in_words
     yield f"Campaign {status.name}: {status.state}" + (f" ({reason})" if reason else "")
@@ -60,7 +60,7 @@ def report_lines(report: Report) -> Iterator[str]:
 
 
 def _options(options: dict[str, Any]) -> Iterator[str]:
-    """The options that say when and what a campaign sends, unless the report shows them elsewhere."""
+    """Give the options that say when and what a campaign sends, unless the report shows them elsewhere."""
     for name in OPTIONS_SHOWN:
         value = options.get(name)
         if value and not (name == "--time-zone" and not options.get("--window")):

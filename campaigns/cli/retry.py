@@ -42,13 +42,14 @@ def retry(
     """Plan a campaign that sends once more to those whom NAME did not reach. Send nothing yet.
 
     It has the template, the numbers and the options of NAME, and only recipients that are failed, never those
-    in doubt, skipped or waiting. A status that still comes counts: whoever turns out to be reached before the
-    new message is claimed gets none. After the code 131049, a recipient waits until 24 hours are over.
+    in doubt, skipped or waiting. Late statuses count: if one shows that NAME reached a recipient, and the new
+    message is not yet claimed, it is not sent. After the code 131049, a recipient waits until 24 hours are
+    over.
 
     Nobody is in two retries of one campaign. To send again to those that fail again, retry the retry.
     """
     if not failed:
-        raise UsageError("say whom to send to again", remedy="add --failed")
+        raise UsageError("no recipients are chosen", remedy="add --failed")
     given = RetryOptions(tuple(code or ()), new_name, start_at, expires_at, rejects)
     settings = load_settings()
     original = with_connection(lambda connection: retried(connection, name))

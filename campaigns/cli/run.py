@@ -44,7 +44,7 @@ def run(
     until: Annotated[
         str | None,
         typer.Option(
-            help="Time to stop cleanly, with 75 if recipients are left: ISO 8601 with an offset.",
+            help="Time to stop cleanly: ISO 8601 with an offset. Exit with 75 if recipients are left.",
             metavar="TIME",
         ),
     ] = None,
@@ -57,10 +57,10 @@ def run(
     metrics_host: MetricsHost = None,
     wait_settled: Annotated[
         bool,
-        typer.Option("--until-settled", help="Then wait for statuses, and judge --max-failed by them."),
+        typer.Option("--until-settled", help="Then wait for the statuses. --max-failed counts with them."),
     ] = False,
     settle_timeout: Annotated[
-        float, typer.Option(help="How long --until-settled waits at most.", min=0, metavar="SECONDS")
+        float, typer.Option(help="Longest time that --until-settled waits.", min=0, metavar="SECONDS")
     ] = SETTLE_TIMEOUT_S,
 ) -> None:
     """Send a campaign until nobody is left to send to. Ctrl-C stops it cleanly; run it again to continue.

@@ -41,7 +41,7 @@ class Speeds:
 
 
 class View(Protocol):
-    """Shows a status. `speeds`: messages per second by number."""
+    """A display of a status. `speeds` are messages per second by number."""
 
     period_s: float
 
@@ -51,7 +51,7 @@ class View(Protocol):
 
 
 class LinesView:
-    """Shows lines of text, for logs and pipes."""
+    """A display in lines of text, for logs and pipes."""
 
     period_s = LINES_PERIOD_S
 
@@ -63,7 +63,7 @@ class LinesView:
 
 
 class JsonView:
-    """Shows JSON lines for programs: the fields of `campaign status --json`, with the achieved rate."""
+    """A display in JSON lines for programs, as `campaign status --json`, with the achieved rate."""
 
     period_s = LINES_PERIOD_S
 
@@ -78,7 +78,7 @@ class JsonView:
 
 
 def view_for(*, json: bool, quiet: bool) -> View | None:
-    """The view for these options and this terminal; None shows nothing."""
+    """Return the view for these options and this terminal. A view of None shows nothing."""
     if quiet:
         return None
     if json:

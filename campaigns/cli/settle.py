@@ -1,4 +1,4 @@
-"""`drumbeat campaign settle`: show who is in doubt and why; send again, take them as sent, or name more."""
+"""`drumbeat campaign settle`: show who is in doubt and why; send again, treat them as sent, or name more."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -31,8 +31,8 @@ app = typer.Typer(add_completion=False)
 LostTime = Annotated[
     int | None,
     typer.Option(
-        help="After a restore or fail-over: put in doubt whom the campaign may have sent to in the time"
-        " that the database lost.",
+        help="After a restore or fail-over: put all recipients in doubt to whom the campaign may have sent in"
+        " the time that the database lost.",
         min=1,
         max=LOST_S_MAX,
         metavar="SECONDS",
@@ -52,7 +52,9 @@ def settle(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show who is in doubt. Or send to them again, or take them as sent. The report lists each decision.
+    """Show the recipients in doubt. Or send to them again, or treat them as sent.
+
+    The report lists each decision.
 
     --lost sends nothing. Use it before you resume a campaign of a restored database.
 
@@ -111,12 +113,14 @@ async def _send(pool: Pool, settings: Settings, settled: Settled, *, json: bool,
 
 
 def _sends_only_in_doubt(status: CampaignStatus, queued: int) -> bool:
-    """Whether a run would send only to the recipients in doubt. A resend must send to nobody else."""
+    """Return whether a run would send only to the recipients in doubt. A resend must send to nobody else."""
     return status.state is CampaignState.RUNNING and queued > 0 and status.waiting <= queued
 
 
 def _who_sends(status: CampaignStatus, queued: int) -> str:
-    """Which process sends the queued messages, and how to continue; empty if nobody waits or sends."""
+    """Return which process sends the queued messages and how to continue. The text is empty if nobody waits,
+    or if the campaign neither runs nor is paused.
+    """
     who = pluralise(status.waiting, "recipient waits", "recipients wait")
     waiting = f"{who} for a message, perhaps a second one"
     if not (queued or status.waiting):

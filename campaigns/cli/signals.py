@@ -17,7 +17,9 @@ STOP_SIGNALS = (*HASTY_SIGNALS, signal.SIGHUP)
 
 @dataclass(slots=True)
 class Stop:
-    """Set by the first signal. `exit_code`: the shell's code for it, or for the signal after a SIGHUP."""
+    """The wish to stop, which the first signal sets. `exit_code` is the shell's code for it, or for the
+    signal after a SIGHUP.
+    """
 
     event: asyncio.Event = field(default_factory=asyncio.Event)
     signal_number: int | None = None
@@ -33,7 +35,7 @@ class Stop:
 
 @contextmanager
 def stop_on_signals() -> Iterator[Stop]:
-    """In this block, the first signal only sets the event. Needs the running loop of the main thread."""
+    """Let the first signal in this block only set the event. The main thread's loop must run."""
     loop = asyncio.get_running_loop()
     stop = Stop()
     former = {number: signal.getsignal(number) for number in STOP_SIGNALS}

@@ -73,7 +73,7 @@ def status(name: CampaignName, json: Json = False) -> None:
 
 
 async def read_status(pool: Pool, name: str) -> CampaignStatus:
-    """The status of a campaign by name; ConfigurationError if it does not exist.
+    """Return the status of a campaign by name. Raise ConfigurationError if it does not exist.
 
     While the campaign is sent, this takes MEASURED_S to measure the rate, which may be below the limit.
     """

@@ -16,7 +16,7 @@ SAID_OF_NUMBERS = ("stopped", "rests", "quota_of_one")  # the lines of the numbe
 
 
 def audience_sum(rows: int, recipients: int, rejected: int, duplicates: int) -> str:
-    """How the rows of the file add up."""
+    """Return how the rows of the file add up."""
     return (
         f"{pluralise(rows, 'row')} = {pluralise(recipients, 'recipient')} + {rejected:,} rejected"
         f" + {pluralise(duplicates, 'duplicate')}"
@@ -29,43 +29,43 @@ def how_to_start(name: str) -> str:
 
 
 def how_to_continue(name: str) -> str:
-    """How to continue a running campaign that no process sends."""
+    """Return how to continue a running campaign that no process sends."""
     run = command_text("campaign", "run", name)
     return f"continue with: {run} (a worker with its numbers continues by itself)"
 
 
 def no_worker(name: str, state: CampaignState) -> str:
-    """What a released campaign waits for if no process has any of its numbers."""
+    """Return what a released campaign waits for if no process has any of its numbers."""
     run = "" if state is CampaignState.SCHEDULED else f", or use `{command_text('campaign', 'run', name)}`"
     return f"no worker with its numbers is running: start one with `drumbeat worker`{run}"
 
 
 def quota_text(used: int | None, limit: int | None) -> str:
-    """How much of a messaging limit is used: `812 of 1,000`; empty without one."""
+    """Return how much of a messaging limit is used, such as `812 of 1,000`; empty without a limit."""
     return "" if limit is None else f"{used or 0:,} of {limit:,}"
 
 
 def quota_warning(days: int) -> str:
-    """That the messaging limits are too low for one day."""
+    """Return the warning that the messaging limits are too low for one day."""
     return (
-        f"warning: the messaging limits do not allow it in 24 hours: it takes {days} periods of 24 hours"
-        " at least"
+        "warning: the messaging limits do not allow it in 24 hours:"
+        f" it takes at least {days} periods of 24 hours"
     )
 
 
 def how_to_resume(phone_number_id: str) -> str:
-    """How a person lets a stopped number send again."""
+    """Return how a person lets a stopped number send again."""
     return f"resume with `{command_text('numbers', 'resume', phone_number_id)}`"
 
 
 def counts_line(status: CampaignStatus) -> str:
-    """The states that are not empty: `pending 3, accepted 17`."""
+    """Return the states that are not empty: `pending 3, accepted 17`."""
     present = [f"{state} {status.counts[state]:,}" for state in RecipientState if status.counts[state]]
     return ", ".join(present) or "no recipients"
 
 
 def progress_line(status: CampaignStatus, rate_per_s: float) -> str:
-    """One line for logs: recipients done, rate and remaining time."""
+    """Return one line for logs: recipients done, rate and remaining time."""
     done = status.recipients - status.waiting
     share = 100 * done / status.recipients if status.recipients else 100.0
     left = f", {duration(status.waiting / rate_per_s)} left" if rate_per_s > 0 and status.waiting else ""
@@ -81,12 +81,12 @@ def _in_brackets(words: str) -> str:
 
 
 def order_text(priority: str, share_percent: int | None) -> str:
-    """`priority high, share 30 %`."""
+    """Return the order in words: `priority high, share 30 %`."""
     return f"priority {priority}" + ("" if share_percent is None else f", share {share_percent} %")
 
 
 def _health_lines(status: CampaignStatus) -> Iterator[str]:
-    """The order, the canary and the error budget, as far as they were asked for."""
+    """Give the order, the canary and the error budget, as far as they were asked for."""
     if status.priority != Priority.NORMAL.word or status.share_percent is not None:
         yield order_text(status.priority, status.share_percent)
     if (canary := status.canary) is not None:
@@ -98,7 +98,7 @@ def _health_lines(status: CampaignStatus) -> Iterator[str]:
 
 
 def status_lines(status: CampaignStatus) -> Iterator[str]:
-    """The lines of `campaign status`."""
+    """Give the lines of `campaign status`."""
     yield f"{status.name}: {status.state}{_in_brackets(status.reason_in_words)}"
     if status.state is CampaignState.DRAFT and status.start_at is not None:
         yield how_to_start(status.name)

@@ -18,7 +18,7 @@ STDOUT, STDERR = 1, 2
 
 
 class _Stdout(io.FileIO):
-    """Remembers the error of a failed write."""
+    """A stdout that remembers the error of a failed write."""
 
     problem: OSError | None = None
 
@@ -31,7 +31,7 @@ class _Stdout(io.FileIO):
 
 
 class _Stderr(io.FileIO):
-    """Drops what it cannot write."""
+    """A stderr that drops what it cannot write."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         try:
@@ -56,7 +56,7 @@ def secure_streams() -> None:
 
 
 def stdout_error() -> OSError | None:
-    """The error of a failed write to stdout, or None."""
+    """Return the error of a failed write to stdout, or None."""
     try:
         if sys.stdout is not None:  # None after `>&-`
             sys.stdout.flush()

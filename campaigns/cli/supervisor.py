@@ -1,4 +1,4 @@
-"""Keeps several child processes running: restarts one that ends by itself, while the others continue.
+"""A supervisor of several child processes. It restarts one that ends by itself, while the others continue.
 
 Law: if a child ends with an error that a restart cannot fix, all end, with its exit code. No child outlives
 the supervisor, so each child watches its parent.
@@ -25,13 +25,13 @@ log = structlog.get_logger(__name__)
 
 
 def wait_s(failures: int) -> float:
-    """Seconds to wait before a restart; `failures` counts ends in a row, from 1."""
+    """Return the seconds to wait before a restart. `failures` counts ends in a row, from 1."""
     return min(RESTART_S_MAX, RESTART_S_MIN * 2.0 ** min(failures - 1, 10))
 
 
 @dataclass(slots=True)
 class _Child:
-    """A command and its process. `restart_s`: when the next process starts, on the monotonic clock."""
+    """A command and its process. `restart_s` is when the next process starts, on the monotonic clock."""
 
     command: Sequence[str]
     process: subprocess.Popen[bytes] | None = None

@@ -24,8 +24,10 @@ app = typer.Typer(
 Words = Annotated[
     list[str], typer.Argument(help="Words or phrases; quote a phrase.", metavar="WORD...", show_default=False)
 ]
-OfLanguage = Annotated[str, typer.Option(help="Language of the words, such as pt. Only for people.")]
-OptIn = Annotated[bool, typer.Option("--opt-in", help="The words take back what a word did that opts out.")]
+OfLanguage = Annotated[
+    str, typer.Option(help="Language of the words, such as pt. It is only a note for people.")
+]
+OptIn = Annotated[bool, typer.Option("--opt-in", help="Add words that take back an opt-out by a word.")]
 
 
 @app.command("list")

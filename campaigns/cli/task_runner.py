@@ -1,4 +1,6 @@
-"""Runs the task of a command: loads settings, starts the event loop, opens the database and the service."""
+"""The frame around the task of a command: it loads settings, starts the event loop, and opens the database
+and the service.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def with_database(task: Callable[[Pool], Awaitable[Result]], *, size: int = 4) -
 def with_settings(
     task: Callable[[Pool, Settings], Awaitable[Result]], *, size: int = 4, by_key: bool = False
 ) -> Result:
-    """As `with_database`, with the settings. `by_key`: the task sends or receives (see `open_pool`)."""
+    """Run `task` as `with_database` does, and give it the settings too. `by_key` says that the task sends or
+    receives (see `open_pool`).
+    """
     settings = load_settings()
     url = ready_database(settings)
 
@@ -71,7 +75,7 @@ def ready_database(settings: Settings) -> str:
 
 
 def with_connection(task: Callable[[Connection], Awaitable[Result]]) -> Result:
-    """As `with_database`, for a task that needs one connection."""
+    """Run a task that needs one connection, as `with_database` does."""
 
     async def run(pool: Pool) -> Result:
         async with pool.acquire() as connection:

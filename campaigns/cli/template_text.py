@@ -20,7 +20,7 @@ _OPTIONAL = {
 
 
 def template_lines(stored: StoredTemplate) -> Iterator[str]:
-    """A title, the components, then the options of `campaign create` in the order of `--param`."""
+    """Give a title, the components, then the options of `campaign create` in the order of `--param`."""
     yield f"{stored.name}  {stored.language}  {stored.status}  {stored.category or ''}".rstrip()
     if stored.status_reason:
         yield f"  reason: {sanitise(stored.status_reason)}"
@@ -42,7 +42,9 @@ def template_lines(stored: StoredTemplate) -> Iterator[str]:
 
 
 def _option(placeholder: Placeholder) -> str:
-    """What to write for a placeholder: `--param first_name:COLUMN`, and where it stands."""
+    """Return the option to write for a placeholder, such as `--param first_name:COLUMN`, and where the
+    placeholder stands.
+    """
     return f"--param {sanitise(placeholder.word)}:COLUMN  {sanitise(str(placeholder))}"
 
 

@@ -1,4 +1,4 @@
-"""Draws the progress of a running campaign on a terminal."""
+"""A display of a running campaign's progress on a terminal."""
 
 from collections.abc import Mapping
 

@@ -25,7 +25,7 @@ def watch(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show the progress of a campaign and how its statuses come, whoever sends it. Ctrl-C ends it.
+    """Show the progress of a campaign and of its statuses, whichever process sends it. Ctrl-C ends it.
 
     It ends by itself when the campaign is over and every message is read, delivered, failed or skipped. A
     message to a phone that is switched off stays sent for days. The progress goes to stderr, the status at

@@ -71,7 +71,7 @@ class _SecretFiles:
         return Secrets(self._app_secret.value, self._verify_token.value)
 
     def reread(self) -> Secrets | None:
-        """The secrets if one of them was replaced."""
+        """Return the secrets if one of them was replaced, else None."""
         replaced = [file.refresh() for file in (self._app_secret, self._verify_token)]
         return self.present if any(replaced) else None
 

@@ -30,7 +30,9 @@ def worker(
     number: Annotated[
         list[str] | None, typer.Option(help="Phone number ID; repeat for more. Default: all.", metavar="PNID")
     ] = None,
-    processes: Annotated[int, typer.Option(help="How many processes share the numbers.", min=1, max=64)] = 1,
+    processes: Annotated[
+        int, typer.Option(help="Number of processes that share the numbers.", min=1, max=64)
+    ] = 1,
     metrics_port: Annotated[
         int | None,
         typer.Option(
@@ -123,7 +125,7 @@ def _command(part: list[str], options: list[str]) -> list[str]:
 
 
 def _metrics_options(metrics: MetricsAddress | None, nth: int) -> list[str]:
-    """The options of the nth process, from 0: the ports of several processes follow each other."""
+    """Return the options of the nth process, from 0. The ports of several processes follow each other."""
     if metrics is None:
         return ["--no-metrics"]
     port = metrics.port + nth if metrics.port else 0

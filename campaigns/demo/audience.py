@@ -1,4 +1,4 @@
-"""Generates an audience from a seed that looks like a real export: accents, quoting and wrong rows.
+"""An audience that is made from a seed and looks like a real export: accents, quoting and wrong rows.
 
 Every number is reserved for fiction, so that the demo never reaches a real phone: 555-0100 to 555-0199 of the
 North American area codes, and the ranges that France's regulator reserves for films.
@@ -37,7 +37,9 @@ MISSING = ("", " ", "  ")
 
 @dataclass(frozen=True, slots=True)
 class DemoAudience:
-    """What was written: `rows` are recipients, rejects and duplicates; `suppressed` are some recipients."""
+    """The counts of a written audience. `rows` are recipients, rejects and duplicates together; `suppressed`
+    are the phones of some of the recipients.
+    """
 
     path: Path
     rows: int
@@ -83,7 +85,7 @@ def _french() -> Iterator[str]:
 
 
 def _american() -> Iterator[str]:
-    """The fictional numbers of the area codes that exist."""
+    """Give the fictional numbers of the area codes that exist."""
     for area in range(200, 990):
         if phonenumbers.is_valid_number(phonenumbers.parse(f"+1{area}5550100")):
             yield from (f"+1{area}5550{line}" for line in range(100, 200))
@@ -100,7 +102,7 @@ def _with_hole(chance: random.Random, row: list[str]) -> list[str]:
 
 
 def _written(chance: random.Random, phone: str) -> str:
-    """The number in one of the forms that people write."""
+    """Return the number in one of the forms that people write."""
     digits = phone[1:]
     if digits.startswith("1"):
         area, office, line = digits[1:4], digits[4:7], digits[7:]

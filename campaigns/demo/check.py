@@ -1,4 +1,4 @@
-"""Compares the campaign's recipients with the emulated service's own ledger, read over HTTP."""
+"""A comparison of the campaign's recipients with the emulated service's own ledger, read over HTTP."""
 
 import asyncio
 import time
@@ -25,8 +25,8 @@ _PHONE, _STATE = COLUMNS.index("phone"), COLUMNS.index("state")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`twice`: people with several messages. `forgotten`: recipients with neither a message nor a final
-    state. `strangers`: people in the ledger who are no recipients.
+    """The result of the comparison. `twice` are people with several messages. `forgotten` are recipients with
+    neither a message nor a final state. `strangers` are people in the ledger who are no recipients.
     """
 
     messages: int
@@ -74,7 +74,7 @@ async def _pending(pool: Pool, session: aiohttp.ClientSession, service_url: str)
 
 
 async def _ledger(session: aiohttp.ClientSession, service_url: str) -> Counter[str]:
-    """How many messages the service accepted for each recipient."""
+    """Return how many messages the service accepted for each recipient."""
     sent: Counter[str] = Counter()
     after: int | None = None
     while True:

@@ -1,8 +1,8 @@
-"""Starts that need two people: one asks, another one approves.
+"""The starts that need two people: one asks, another one approves.
 
-Law: an approval holds for the campaign as it was asked for: whoever changes the draft has to ask again, and
-nobody changes one that waits for its start time.
-Pauses and resumes of a campaign that was started are not concerned, nor are test messages.
+Law: an approval holds for the campaign as it was asked for. A person who changes the draft has to ask again,
+and nobody changes a campaign that waits for its start time. This rule does not apply to pauses and resumes of
+a campaign that was started, nor to test messages.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from drumbeat.engine.process.settings import Settings
 from drumbeat.engine.store.campaign_states import set_reason
 from drumbeat.engine.store.database import Connection, Pool
 
-# Here nothing may change where starts need two people: a pause takes the approval of a change with it.
+# Where starts need two people, nothing changes in these states. A paused campaign may change, and needs a new
+# approval.
 APPROVED_STATES = frozenset({CampaignState.SCHEDULED})
 _UNRELEASED = (CampaignState.DRAFT, CampaignState.PAUSED)
 
 
 @dataclass(frozen=True, slots=True)
 class StartRequest:
-    """Somebody asked to start a campaign. `person`: who asked, or made the token of the program that asked.
-    `approved_by` None: nobody approved it yet.
+    """A request of somebody to start a campaign. `person` is the one who asked, or who made the token of the
+    program that asked. `approved_by` None means that nobody has approved it yet.
     """
 
     content_hash: str
@@ -44,7 +45,7 @@ class StartRequest:
 
 
 class Verdict(Enum):
-    """What a person's wish to start a campaign leads to."""
+    """The consequence of a person's or a program's wish to start a campaign."""
 
     RELEASE = auto()
     ASK = auto()
@@ -53,8 +54,10 @@ class Verdict(Enum):
 
 
 def decide(request: StartRequest | None, content_hash: str, name: str, *, is_person: bool) -> Verdict:
-    """For a campaign that was never started. A program may ask, and never approves. Nor does who made its
-    token, since one person would be both.
+    """Decide on the wish to start a campaign that was never started.
+
+    A program may ask, and never approves. The person who made the program's token does not approve either,
+    since one person would be both.
     """
     if request is None or request.content_hash != content_hash:
         return Verdict.ASK
@@ -64,7 +67,7 @@ def decide(request: StartRequest | None, content_hash: str, name: str, *, is_per
 
 
 async def start_request(database: Pool | Connection, campaign: Campaign) -> StartRequest | None:
-    """The request that waits for approval; None if there is none, or if the campaign changed since."""
+    """Return the request that waits for approval; None if there is none, or if the campaign changed since."""
     row = await _row(database, campaign.campaign_id)
     found = await _request(database, campaign.campaign_id)
     waits = found is not None and found.approved_by is None and found.content_hash == row["content_hash"]
@@ -82,10 +85,10 @@ async def release_by_two(
     is_person: bool,
     now: bool = False,
 ) -> Released:
-    """Start or resume a campaign; if it was never started, only once a second person asks for it too.
-    `person`: who stands behind the actor, if that is a program.
+    """Start or resume a campaign. If it was never started, do so only once a second person asks for it too.
 
-    `now`: of a resume. Errors as `start_checked` and `resume_checked`.
+    `person` is the one behind the actor, if the actor is a program. `now` has the meaning that it has for a
+    resume. Raise the errors of `start_checked` and `resume_checked`.
     """
     release = start_checked if event is CampaignEvent.START else partial(resume_checked, now=now)
     async with pool.acquire() as connection, connection.transaction():

@@ -1,4 +1,4 @@
-"""What a person can do with a planned campaign: find, list, start, pause, resume and cancel it."""
+"""The actions of a person on a planned campaign: find, list, start, pause, resume and cancel it."""
 
 from __future__ import annotations
 
@@ -42,10 +42,12 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class CampaignChange:
-    """The state of a campaign after a command. `changed` False: it had this state already. `skipped`: how
-    many recipients a cancel skipped. `nobody_sends`: the campaign is scheduled or running, and no process has
-    any of its numbers. `stopped_numbers`: those that send only after a person resumes them. `stays_paused`:
-    why `resume --all` left it paused, and what to do; else empty.
+    """The state of a campaign after a command.
+
+    `changed` is False if it had this state already. `skipped` is how many recipients a cancel skipped.
+    `nobody_sends` says that the campaign is scheduled or running, and that no process has any of its numbers.
+    `stopped_numbers` send only after a person resumes them. `stays_paused` says why `resume --all` left it
+    paused and what to do; else it is empty.
     """
 
     name: str
@@ -58,7 +60,7 @@ class CampaignChange:
 
 
 async def read_campaign(database: Pool | Connection, found: Campaign) -> Campaign:
-    """The campaign as it is now. TryLater if it was deleted or planned anew since it was `found`."""
+    """Return the campaign as it is now. Raise TryLater if it was deleted or replanned since `found`."""
     row = await database.fetchrow(statements("campaign_control")["find"], None, found.campaign_id)
     if row is None:
         raise TryLater(
@@ -69,7 +71,7 @@ async def read_campaign(database: Pool | Connection, found: Campaign) -> Campaig
 
 
 async def list_campaigns(connection: Connection, *, tests: bool = False) -> list[Campaign]:
-    """The newest campaigns first. `tests`: with those of `campaign test-send`."""
+    """Return the newest campaigns, the newest first. `tests` includes those of `campaign test-send`."""
     rows = await connection.fetch(statements("campaign_control")["list"], LISTED_MAX, tests)
     listed = [_campaign(row) for row in rows]
     in_doubt = [campaign.campaign_id for campaign in listed if campaign.reason_code is ReasonCode.IN_DOUBT]
@@ -91,7 +93,7 @@ def _nobody_sends(campaign: Campaign, owned: AbstractSet[str]) -> bool:
 
 
 def _present(campaign: Campaign, unknown: int, pruned: int, owned: AbstractSet[str]) -> Campaign:
-    """The campaign with the reason that holds now."""
+    """Return the campaign with the reason that holds now."""
     if _nobody_sends(campaign, owned):
         return replace(campaign, reason=NOBODY_SENDS, reason_code=ReasonCode.NOBODY_SENDS)
     reason, code = present_reason(campaign.reason, campaign.reason_code, unknown, pruned)
@@ -99,12 +101,12 @@ def _present(campaign: Campaign, unknown: int, pruned: int, owned: AbstractSet[s
 
 
 async def is_future(connection: Connection, campaign: Campaign) -> bool:
-    """Whether its start time is in the future, by the database's clock, which also starts it."""
+    """Return whether the start time is in the future by the database's clock. The same clock starts it."""
     return bool(await connection.fetchval(statements("campaign_control")["is_future"], campaign.campaign_id))
 
 
 async def no_check(_: Campaign) -> None:
-    """For callers that have compared the templates already."""
+    """Check nothing. It serves callers that have compared the templates already."""
 
 
 async def start(
@@ -115,11 +117,12 @@ async def start(
     check: Check = no_check,
     seen: Seen | None = None,
 ) -> CampaignChange:
-    """Release a campaign to the workers: at once, or at its start time. `actor`, here and below: who asked
-    for it, for the audit. `check` raises if the campaign's messages would be refused; see `TemplateCheck`.
+    """Release a campaign to the workers: at once, or at its start time.
 
-    TryLater if it is paused, since only `resume` lifts a pause, if it is not planned, if it would start
-    now and all of its numbers are stopped, or if it is not as it was `seen`.
+    `actor`, here and below, is the one who asked for it, for the audit. `check` raises if the campaign's
+    messages would be refused; see `TemplateCheck`. Raise TryLater if it is paused, since only `resume` lifts
+    a pause, if it is not planned, if it would start now and all of its numbers are stopped, or if it is not
+    as it was `seen`.
     """
     campaign = await _found(connection, name)
     return await _release(connection, campaign, CampaignEvent.START, actor, check, seen)
@@ -136,9 +139,9 @@ async def resume(
 ) -> CampaignChange:
     """Lift a pause. Before its start time, the campaign waits for that time again.
 
-    TryLater if all of its numbers are stopped: it would be paused again at once, and the stop of a number is
-    lifted by `resume_number` alone. TryLater if it is not as it was `seen`. StartsAtOnce, unless `now`, if it
-    waited for a start time that has passed.
+    Raise TryLater if all of its numbers are stopped: it would be paused again at once, and only
+    `resume_number` lifts the stop of a number. Raise TryLater if it is not as it was `seen`. Raise
+    StartsAtOnce, unless `now`, if it waited for a start time that has passed.
     """
     campaign = await _found(connection, name)
     return await _release(connection, campaign, CampaignEvent.RESUME, actor, check, seen, now=now)
@@ -157,7 +160,7 @@ async def pause(connection: Connection, name: str, *, actor: str = "") -> Campai
 
 
 async def pause_all(connection: Connection, *, actor: str = "") -> list[CampaignChange]:
-    """The emergency stop: every scheduled or running campaign."""
+    """Pause every scheduled or running campaign. This is the emergency stop."""
     moved = []
     for row in await connection.fetch(statements("campaign_control")["active"]):
         event, code = CampaignEvent.PAUSE, ReasonCode.PAUSED_BY_HAND
@@ -171,9 +174,11 @@ async def pause_all(connection: Connection, *, actor: str = "") -> list[Campaign
 async def resume_all(
     connection: Connection, *, actor: str = "", check: Check = no_check
 ) -> list[CampaignChange]:
-    """Lift every pause, whatever made it. A campaign whose numbers are all stopped stays paused. So does one
-    that `check` refuses, or that never started: it may have been a draft, which nobody released. So does one
-    whose canary waits for a person's decision.
+    """Lift every pause, whatever made it.
+
+    A campaign whose numbers are all stopped stays paused. So does one that `check` refuses. So does one that
+    never started: it may have been a draft, which nobody released. So does one whose canary waits for a
+    person's decision.
     """
     moved = []
     for row in await connection.fetch(statements("campaign_control")["paused"]):
@@ -202,7 +207,7 @@ def _stays_paused(name: str, reason: str) -> CampaignChange:
 async def approve(connection: Connection, name: str | Campaign, *, actor: str = "") -> CampaignChange:
     """Approve the canary: the rest is sent when it is healthy, or at once if it waits for the approval.
 
-    UsageError if the campaign has no canary. TryLater if its canary paused it for another reason.
+    Raise UsageError if the campaign has no canary. Raise TryLater if its canary paused it for another reason.
     """
     async with connection.transaction():
         campaign = await lock_campaign(connection, await _found(connection, name))
@@ -229,7 +234,7 @@ async def approve(connection: Connection, name: str | Campaign, *, actor: str = 
 async def cancel(connection: Connection, name: str, *, actor: str = "") -> CampaignChange:
     """End a campaign for good and skip all recipients that are not claimed.
 
-    If the call is killed, a second one finishes it. TryLater if the campaign is not planned.
+    If the call is killed, a second one finishes it. Raise TryLater if the campaign is not planned.
     """
     async with connection.transaction():
         campaign = await lock_campaign(connection, await find_campaign(connection, name))
@@ -313,7 +318,7 @@ async def _released(
 
 
 async def lock_campaign(connection: Connection, found: Campaign) -> Campaign:
-    """The campaign, locked until the transaction ends, because two processes may change it at once."""
+    """Return the campaign, locked until the transaction ends, because two processes may change it at once."""
     await connection.execute(queries("campaigns")["lock_state"], found.campaign_id)
     return await read_campaign(connection, found)
 

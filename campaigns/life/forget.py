@@ -1,4 +1,4 @@
-"""Forgets one person: erases the phone, the values, the messages and every id that holds the phone.
+"""The erasure of one person: the phone, the values, the messages and every id that holds the phone.
 
 Law: no recipient disappears, so all counts add up. A keyed hash takes the place of the phone and of the
 service's ids: one person stays one person in counts, and a late status finds its attempt. Nobody is forgotten
@@ -32,8 +32,10 @@ _AT_REST = (CampaignState.DRAFT, CampaignState.SCHEDULED, CampaignState.PAUSED)
 
 @dataclass(frozen=True, slots=True)
 class ForgetReceipt:
-    """What was erased. `pseudonym`: stands in the place of the phone. `skipped`: how many messages that were
-    not sent yet never will be. `messages`: what the person wrote. `suppressed`: the phone stays on the
+    """The account of what was erased.
+
+    `pseudonym` stands in the place of the phone. `skipped` counts messages that were not sent yet and never
+    will be. `messages` counts what the person wrote. `suppressed` says that the phone stays on the
     suppression list, because without it the person could get messages again.
     """
 
@@ -58,7 +60,7 @@ class _Hashes:
         self._key = key
 
     def phone(self, spellings: Sequence[int]) -> int:
-        """The same negative number for all spellings of a phone."""
+        """Return the same negative number for all spellings of a phone."""
         digest = hmac.digest(self._key, str(max(spellings)).encode(), hashlib.sha256)
         return -1 - (int.from_bytes(digest[:8]) >> 1)
 
@@ -70,10 +72,10 @@ class _Hashes:
 
 
 async def forget_person(connection: Connection, spellings: Sequence[int], *, actor: str) -> ForgetReceipt:
-    """Erase the person and note it in the audit. Again, it erases only what came since.
+    """Erase the person and note it in the audit. A second call erases only what came since.
 
-    A campaign that does not run skips the person first. TryLater if the person is in doubt, or if a campaign
-    that runs may still send.
+    In campaigns that do not run, the person is skipped first. Raise TryLater if the person is in doubt, or if
+    a campaign that runs may still send.
     """
     async with connection.transaction():
         skipped = await _skip_unsent(connection, await _locked_states(connection, spellings))
@@ -84,7 +86,7 @@ async def forget_person(connection: Connection, spellings: Sequence[int], *, act
 
 
 async def read_receipt(pool: Pool, pseudonym: str) -> ForgetReceipt:
-    """The latest receipt with this pseudonym. NotFound if nobody was erased under it."""
+    """Return the latest receipt with this pseudonym. Raise NotFound if nobody was erased under it."""
     noted = await pool.fetchval(statements("results_pages")["receipt"], pseudonym)
     if noted is None:
         raise NotFound(f"nobody was erased as {pseudonym}")
@@ -93,8 +95,8 @@ async def read_receipt(pool: Pool, pseudonym: str) -> ForgetReceipt:
 
 
 async def _locked_states(connection: Connection, spellings: Sequence[int]) -> list[asyncpg.Record]:
-    """The person's recipients. Campaigns, ranges and range counters are locked, in this order: none of the
-    recipients is claimed or recorded meanwhile.
+    """Return the person's recipients. Campaigns, ranges and range counters are locked, in this order: none of
+    the recipients is claimed or recorded meanwhile.
     """
     keys = await find_recipients(connection, spellings)
     found = await connection.fetch(statements("person")["states"], *keys)
@@ -107,9 +109,7 @@ async def _locked_states(connection: Connection, spellings: Sequence[int]) -> li
 
 
 async def _skip_unsent(connection: Connection, recipients: Sequence[asyncpg.Record]) -> int:
-    """Skip the person in campaigns that do not run. A claimed recipient stays, which
-    `_require_nothing_to_send` finds.
-    """
+    """Skip the person in campaigns that do not run. `_require_nothing_to_send` finds claimed recipients."""
     unsent = [row for row in recipients if row["state"] in _WAITING and row["campaign_state"] in _AT_REST]
     keys = [row["range_id"] for row in unsent], [row["seq"] for row in unsent]
     ranges = await connection.fetch(statements("forget")["lock_ranges"], sorted(set(keys[0])))
@@ -211,10 +211,10 @@ async def _erase_messages(
 
 
 def _noted(receipt: ForgetReceipt) -> dict[str, Any]:
-    """For the audit, whose detail is JSON."""
+    """Return the receipt for the audit, whose detail is JSON."""
     return {**asdict(receipt), "at": receipt.at.isoformat(), "campaigns": list(receipt.campaigns)}
 
 
 def _rows(command_tag: str) -> int:
-    """How many rows a statement changed, by the tag that Postgres answers."""
+    """Return how many rows a statement changed, from the tag that Postgres answers."""
     return int(command_tag.rpartition(" ")[2])

@@ -1,4 +1,4 @@
-"""Changes the order of a campaign: its priority and its share, also while it is sent."""
+"""The change of a campaign's order: its priority and its share, also while it is sent."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ ENDED = (CampaignState.FINISHED, CampaignState.CANCELLED, CampaignState.EXPIRED)
 
 @dataclass(frozen=True, slots=True)
 class CampaignOrder:
-    """The order of a campaign after the change. `share_percent` None: an even part."""
+    """The order of a campaign after the change. `share_percent` None means an even part."""
 
     name: str
     priority: str
@@ -33,7 +33,7 @@ async def set_order(
 ) -> CampaignOrder:
     """Set what is given, and leave the rest. `even_share` removes the share.
 
-    Processes follow within a second. UsageError if the campaign has ended.
+    Processes follow within a second. Raise UsageError if the campaign has ended.
     """
     async with connection.transaction():
         campaign = await find_campaign(connection, name)

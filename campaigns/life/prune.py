@@ -1,4 +1,4 @@
-"""Prunes old campaigns: drops the partitions of whole months of recipients and outcomes.
+"""The pruning of old campaigns: the partitions of whole months of recipients and outcomes are dropped.
 
 Law: a month is dropped only if every campaign in it ended before the limit. The campaign's own row stays, so
 that its name stays taken, and its counts move to the audit. Messages of people go by their own age.
@@ -33,7 +33,7 @@ class PrunedMonth:
 
 @dataclass(frozen=True, slots=True)
 class BlockingCampaign:
-    """A campaign that keeps its month. `planned_at` None: its create was killed or still runs."""
+    """A campaign that keeps its month. `planned_at` None means that its create was killed or still runs."""
 
     name: str
     state: CampaignState
@@ -51,8 +51,8 @@ class KeptMonth:
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """The months that were dropped, or would be, and those that stay. `messages`: how many messages of
-    people, and events that could not be read, were older than the limit.
+    """The months that were dropped, or would be, and those that stay. `messages` counts messages of people,
+    and events that could not be read, that were older than the limit.
     """
 
     pruned: tuple[PrunedMonth, ...]
@@ -63,7 +63,7 @@ class Pruning:
 async def prune(pool: Pool, *, older_than_days: int, dry_run: bool) -> Pruning:
     """Drop the months whose campaigns all ended more than `older_than_days` days ago.
 
-    `dry_run` returns the same and drops nothing. TryLater if the tables stay locked.
+    `dry_run` returns the same and drops nothing. Raise TryLater if the tables stay locked.
     """
     async with pool.acquire() as connection:
         months = await connection.fetch(statements("prune")["months"], older_than_days)

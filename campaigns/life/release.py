@@ -1,4 +1,4 @@
-"""Hands a campaign to the workers once everything that the service would refuse was looked at."""
+"""The release of a campaign to the workers, after a look at everything that the service would refuse."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from drumbeat.engine.store.database import Connection, Pool
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """`notes`: what a person should know beside the changes, in sentences."""
+    """The result of a release. `notes` are sentences that a person should read beside the changes."""
 
     changes: list[CampaignChange]
     notes: list[str]
@@ -39,7 +39,7 @@ async def would_start(connection: Connection, campaign: Campaign) -> bool:
 async def start_checked(
     pool: Pool, settings: Settings, name: str, *, actor: str, seen: Seen | None = None
 ) -> Released:
-    """Start a campaign whose templates are as the service has them. Errors as `start` and `TemplateCheck`."""
+    """Start a campaign if its templates match the service's. Raise as `start` and `TemplateCheck` do."""
     check = checking(pool, settings)
     async with pool.acquire() as connection:
         change = await start(connection, name, actor=actor, check=check, seen=seen)
@@ -56,8 +56,10 @@ async def resume_checked(
     seen: Seen | None = None,
     now: bool = False,
 ) -> Released:
-    """Resume a campaign, or all if `name` is None. If the service had refused the access token, it is tried
-    first: AuthenticationError, and nothing is resumed, if it is still refused. `now`: as of `resume`.
+    """Resume a campaign, or all if `name` is None. `now` has the meaning that it has for `resume`.
+
+    If the service had refused the access token, the token is tried first. If it is still refused, raise
+    AuthenticationError and resume nothing.
     """
     notes = []
     check = checking(pool, settings)

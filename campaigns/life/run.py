@@ -1,4 +1,4 @@
-"""Runs one campaign in this process: whether it may start, and whether it ended completely."""
+"""The run of one campaign in this process: whether it may start, and whether it ended completely."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -38,8 +38,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of a run. `shortfall`: what is missing, in words; empty if a signal `stopped` the run, or
-    its time limit `until`.
+    """The result of a run. `shortfall` says in words what is missing. It is empty if a signal `stopped` the
+    run, or its time limit `until`.
     """
 
     status: CampaignStatus
@@ -81,15 +81,15 @@ async def run_campaign(
     """Send a campaign until it is finished, paused or cancelled, until `stop` is set, or until a time, which
     then sets `stop`.
 
-    Starts a draft or a due campaign. Never lifts a pause, and raises the error that `paused` makes of it.
-    Raises TryLater if the start is in the future or another process has a number; with `wait`, it waits for
-    both, and starts a draft for the process that has the number: a worker then sends it. Raises Unreachable
-    if the service does not answer, TryLater if `until` has passed. `max_failed` overrides the campaign's own.
-    `metrics`: where metrics are served while it sends. `compare_templates` False: they were read just now.
-    `settle_timeout_s`: how long to wait for statuses afterwards, so that `max_failed` is judged by them;
-    None: not at all.
+    It starts a draft or a due campaign. It never lifts a pause, and raises the error that `paused` makes of a
+    pause. Raise TryLater if the start is in the future or another process has a number. With `wait`, it waits
+    for both, and starts a draft for the process that has the number: a worker then sends it. Raise
+    Unreachable if the service does not answer, TryLater if `until` has passed. `max_failed` overrides the
+    campaign's own. `metrics` says where metrics are served while it sends. `compare_templates` False means
+    that they were read just now. `settle_timeout_s` is how long to wait for statuses afterwards, so that
+    `max_failed` is judged by them; None means not at all.
     """
-    # Whoever runs it by its external id means this campaign, also if another one gets that name meanwhile.
+    # A run by external id means this campaign, also if another one gets that name meanwhile.
     name = (await find_campaign(pool, name)).name
     async with time_limit(pool, until, stop) as limit:
         check = TemplateCheck(pool, service) if compare_templates else None
@@ -185,7 +185,7 @@ async def _send(
 
 
 def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
-    """What is missing, in words: the campaign ended early, too many failed, or recipients are in doubt."""
+    """Return in words what is missing: the campaign ended early, too many failed, or some are in doubt."""
     failed = status.counts[RecipientState.FAILED]
     parts = []
     if status.state in (CampaignState.CANCELLED, CampaignState.EXPIRED):
@@ -205,7 +205,7 @@ def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
 
 
 def paused(status: CampaignStatus | Campaign) -> DrumbeatError:
-    """The error with which a run of a paused campaign ends."""
+    """Return the error with which a run of a paused campaign ends."""
     message = f'the campaign "{status.name}" is paused: {status.reason}'
     resume = command_text("campaign", "resume", status.name)
     error = REASONS[status.reason_code].error if status.reason_code else TryLater
@@ -220,7 +220,7 @@ def paused(status: CampaignStatus | Campaign) -> DrumbeatError:
 
 
 async def require_reachable(service: ServiceSettings) -> None:
-    """Open a connection to the service or to the proxy; Unreachable if it does not answer."""
+    """Open a connection to the service or to the proxy. Raise Unreachable if it does not answer."""
     address = urlsplit(service.proxy or service.base_url)
     port = address.port or (443 if address.scheme == "https" else 80)
     try:
@@ -277,7 +277,9 @@ async def _begin(check: TemplateCheck | None, campaign: Campaign, connection: Co
 
 
 async def _start_for_owner(pool: Pool, campaign: Campaign, begin: Begin) -> None:
-    """A worker never gives its numbers to a run, so a draft that waited for them would wait for ever."""
+    """Start a draft for the process that owns its numbers. A worker never gives its numbers to a run, so a
+    draft that waited for them would wait for ever.
+    """
     if campaign.state is CampaignState.DRAFT:
         async with pool.acquire() as connection:
             await begin(campaign, connection)

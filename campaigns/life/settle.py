@@ -1,4 +1,4 @@
-"""Settles recipients in doubt, as a person decides: sent to again, or taken as sent."""
+"""The settlement of recipients in doubt, as a person decides: sent to again, or taken as sent."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,8 +16,8 @@ from drumbeat.engine.store.lost_time import doubt_lost_time
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The result of `campaign settle`. `action` None: nothing was changed. `recipients`: how many the action
-    concerned. `left`: who is still in doubt. `status`: the campaign's, if this process sent.
+    """The result of `campaign settle`. `action` None means that nothing was changed. `recipients` is how many
+    the action concerned. `left` says who is still in doubt. `status` is the campaign's, if this process sent.
     """
 
     campaign: Campaign
@@ -28,12 +28,12 @@ class Settled:
 
     @property
     def may_resend(self) -> bool:
-        """Whether a resend would send to anybody who is left. Recipients who opted out stay in doubt."""
+        """Return whether a resend would send to anybody who is left. Who opted out stays in doubt."""
         may_send = self.campaign.state not in (CampaignState.CANCELLED, CampaignState.EXPIRED)
         return may_send and not all(group.reason.startswith(OPTED_OUT) for group in self.left.groups)
 
     def as_json(self) -> dict[str, Any]:
-        """The document of `--json`."""
+        """Return the document of `--json`."""
         return {
             "schema": 1,
             "name": self.campaign.name,
@@ -50,9 +50,10 @@ class Settled:
 async def settle_campaign(
     pool: Pool, name: str, action: str | None, silence_s: float, *, actor: str, lost_s: int = 0
 ) -> Settled:
-    """Do the action (`resend`, `assume-sent`, `lost-time`, or None), then read who is left in doubt.
+    """Do the action (`resend`, `assume-sent`, `lost-time`, or None), then read who is left in doubt. Send
+    nothing.
 
-    Sends nothing. `lost_s`: of `lost-time`.
+    `lost_s` is the length of the lost time, for `lost-time`.
     """
     async with pool.acquire() as connection:
         campaign = await find_campaign(connection, name)

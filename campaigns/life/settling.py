@@ -1,4 +1,4 @@
-"""Waits for the statuses of a campaign, which come after everything is sent."""
+"""The wait for the statuses of a campaign, which come after everything is sent."""
 
 import asyncio
 from contextlib import suppress

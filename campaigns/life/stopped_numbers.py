@@ -28,7 +28,7 @@ async def stopped_numbers(
 
 
 async def require_sending_number(connection: Connection, name: str, phone_number_ids: Sequence[str]) -> None:
-    """TryLater if all numbers of the campaign `name` are stopped."""
+    """Raise TryLater if all numbers of the campaign `name` are stopped."""
     stopped = await stopped_numbers(connection, phone_number_ids)
     if len(stopped) < len(set(phone_number_ids)):
         return

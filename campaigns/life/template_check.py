@@ -1,4 +1,4 @@
-"""Compares a campaign's templates with the service's before the campaign is released, so that a template that
+"""A comparison of a campaign's templates with the service's before the campaign is released. A template that
 changed or is paused is refused before anybody's message fails.
 """
 
@@ -27,20 +27,22 @@ class TemplateStopped(TryLater):
 
 
 class TemplateCheck:
-    """For one command. `notes`: what a person should know, in sentences."""
+    """A check of templates for one command. `notes` are sentences that a person should read."""
 
     def __init__(self, pool: Pool, service: ServiceSettings | None) -> None:
-        """`service` None: the settings do not name it."""
+        """Take the pool and the service; `service` None means that the settings do not name it."""
         self._pool = pool
         self._service = service
         self._known: dict[str, Definitions] = {}  # by name: several campaigns may have the same template
-        self._unasked: set[str] = set()  # names of which only what is stored is known
-        self._statuses: dict[tuple[str, str], str] = {}  # by name and language, of names that were asked for
+        self._unasked: set[str] = set()  # names for which only the stored templates are known
+        self._statuses: dict[
+            tuple[str, str], str
+        ] = {}  # by name and language, for the names that the service was asked for
         self.notes: list[str] = []
 
     async def __call__(self, campaign: Campaign) -> None:
-        """ConfigurationError if the service would refuse the campaign's messages; TemplateStopped if it does
-        so only while a template is paused, disabled or rejected.
+        """Raise ConfigurationError if the service would refuse the campaign's messages. Raise TemplateStopped
+        if it does so only while a template is paused, disabled or rejected.
         """
         stored = await self._pool.fetchval(statements("report")["templates"], campaign.campaign_id)
         try:
@@ -60,7 +62,7 @@ class TemplateCheck:
         self.notes += [f"{what} has another text now, which its messages get" for what in changes.texts]
 
     async def _definitions(self, frozen: Sequence[CampaignTemplate]) -> Definitions:
-        """What the service has now of these templates; as far as it cannot be asked, what is stored."""
+        """Return these templates as the service has them now, or as stored if it cannot be asked."""
         unknown = {template.name for template in frozen} - self._known.keys()
         if unknown:
             try:
@@ -95,12 +97,12 @@ class TemplateCheck:
 
 
 def _as_definitions(frozen: Iterable[CampaignTemplate]) -> Definitions:
-    """So that a template which is not stored counts as unchanged."""
+    """Return the frozen definitions, with which a template that is not stored counts as unchanged."""
     return {(template.name, template.language): template.definition for template in frozen}
 
 
 def checking(pool: Pool, settings: Settings) -> TemplateCheck:
-    """The check with the service of the settings."""
+    """Return the check that asks the service of the settings."""
     try:
         return TemplateCheck(pool, settings.service())
     except ConfigurationError:

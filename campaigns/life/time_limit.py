@@ -1,4 +1,6 @@
-"""Ends a run at a time of day, as a signal would: by the database's clock, whatever this machine's says."""
+"""The end of a run at a time of day, as a signal would end it. The database's clock counts, whatever this
+machine's says.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,7 +15,7 @@ from drumbeat.engine.store.database import Pool
 
 @dataclass(slots=True)
 class TimeLimit:
-    """`passed`: it ended the run, and not a signal."""
+    """A limit of a run. `passed` says that the limit ended the run, and not a signal."""
 
     until: datetime | None
     passed: bool = False
@@ -25,7 +27,7 @@ class TimeLimit:
 
 @asynccontextmanager
 async def time_limit(pool: Pool, until: datetime | None, stop: asyncio.Event) -> AsyncIterator[TimeLimit]:
-    """Set `stop` at the moment `until`, if the block has not ended by then. TryLater if it has passed."""
+    """Set `stop` at `until`, if the block has not ended by then. Raise TryLater if it has passed."""
     limit = TimeLimit(until)
     if until is None:
         yield limit

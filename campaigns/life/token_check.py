@@ -1,4 +1,4 @@
-"""Tries the access token before a campaign is resumed that the service had refused."""
+"""A test of the access token before a campaign is resumed that the service had refused."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ async def waits_for_token(connection: Connection, campaign_id: int | None) -> bo
 
 
 async def check_token(settings: Settings) -> str:
-    """Try the access token with one small call; returns why that was not possible, or an empty text.
+    """Try the access token with one small call. Return why that was not possible, or an empty text.
 
-    AuthenticationError, with what to do, if the service refuses the token.
+    Raise AuthenticationError, with what to do, if the service refuses the token.
     """
     from drumbeat.engine.api.service import service_of  # imports aiohttp, a third of a command's start
 

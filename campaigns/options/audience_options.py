@@ -1,4 +1,4 @@
-"""Options that say where an audience comes from and how it is read."""
+"""The options that say where an audience comes from and how it is read."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -80,7 +80,7 @@ Code = Annotated[
 
 
 def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
-    """`a=b` → {"a": "b"}; UsageError for a text without `=`, or a name that occurs twice."""
+    """Return {"a": "b"} for `a=b`. Raise UsageError for a text without `=`, or a name that occurs twice."""
     found: dict[str, str] = {}
     for text in given or ():
         name, equals, value = text.partition("=")
@@ -100,7 +100,9 @@ def audience_of(
     state: RecipientState | None,
     code: int | None,
 ) -> Path | SqlQuery | CampaignResult:
-    """The one audience that the options name; UsageError for none, two, or options of another one."""
+    """Return the one audience that the options name. Raise UsageError for none, for two, and for options that
+    belong to another one.
+    """
     if [file, sql, campaign].count(None) != 2:
         raise UsageError(
             "a campaign needs one audience",
@@ -127,7 +129,9 @@ def audience_of(
 
 def _result(campaign: str, state: RecipientState | None, code: int | None) -> CampaignResult:
     if code is not None and state not in (None, RecipientState.FAILED):
-        raise UsageError("--code is the code of failed recipients", remedy="use --state failed")
+        raise UsageError(
+            "--code selects failed recipients only", remedy="use --state failed, or leave out --state"
+        )
     if code is None:
         return CampaignResult(campaign, state)
     return CampaignResult(campaign, RecipientState.FAILED, frozenset({code}))

@@ -59,7 +59,7 @@ Numbers = Annotated[
     list[str], typer.Option(help="Phone number ID to send with; repeat for more.", metavar="PNID")
 ]
 ExternalId = Annotated[
-    str | None, typer.Option(help="Your own key. Like the name, it belongs to one campaign.", metavar="K")
+    str | None, typer.Option(help="Your own key. No other campaign can have it.", metavar="K")
 ]
 StartAt = Annotated[
     str | None,
@@ -141,7 +141,8 @@ def campaign_spec(
     header_media_id: HeaderMediaId = None,
     header_filename: HeaderFilename = None,
 ) -> CampaignSpec:
-    """The campaign that these options describe; UsageError for options that contradict each other.
+    """Return the campaign that these options describe. Raise UsageError for options that contradict each
+    other.
 
     This signature is the one list of the options of a campaign: `create`, `apply`, `clone` and `edit` take
     what stands here, and a manifest has a key for each.

@@ -1,9 +1,11 @@
-"""Gives a command of typer the options of a campaign, so that they are listed only once."""
+"""A decorator that gives a command of typer the options of a campaign, so that they are listed only once."""
 
 import inspect
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Annotated, Any, get_args
+
+from drumbeat.campaigns.options.panels import in_panels
 
 NAME = "name"  # the parameter that each command declares itself
 
@@ -11,13 +13,14 @@ NAME = "name"  # the parameter that each command declares itself
 def takes_options(
     function: Callable[..., Any], *, as_changes: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A decorator: in place of its parameter `options`, the command takes all parameters of `function`.
+    """Return a decorator that gives a command all parameters of `function` in place of its parameter
+    `options`.
 
-    It gets them as a dictionary by parameter. `as_changes`: none is required, those that are not given are
-    left out, and `name` is not among them.
+    The command gets them as a dictionary by parameter. With `as_changes`, none is required, those that are
+    not given are left out, and `name` is not among them.
     """
     listed = inspect.signature(function, eval_str=True).parameters.values()
-    taken = list(_as_changes(listed)) if as_changes else list(listed)
+    taken = in_panels(_as_changes(listed) if as_changes else listed)
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -43,7 +46,7 @@ def _as_changes(parameters: Any) -> Iterator[inspect.Parameter]:
 
 
 def _merged(command: Callable[..., None], taken: list[inspect.Parameter]) -> Iterator[inspect.Parameter]:
-    """By name only, since a required option may stand behind one that is not."""
+    """Give the parameters of both, by name only, since a required option may stand behind one that is not."""
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         for own in taken if parameter.name == "options" else [parameter]:
             yield own.replace(kind=inspect.Parameter.KEYWORD_ONLY)

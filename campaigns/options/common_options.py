@@ -1,4 +1,4 @@
-"""Options of a campaign that other commands have too."""
+"""The options of a campaign that other commands have too."""
 
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ Region = Annotated[
 
 
 def rejects_option(kind: str) -> Any:
-    """`--rejects` for a command whose lists are named `people.KIND.csv` by default."""
+    """Return `--rejects` for a command whose lists are named `people.KIND.csv` by default."""
     return typer.Option(
         help=f"File that lists the bad rows. Default: people.{kind}.csv for people.csv.", metavar="FILE"
     )

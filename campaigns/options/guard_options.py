@@ -1,4 +1,4 @@
-"""Options that keep a message from a recipient for now, or for good."""
+"""The options that keep a message from a recipient for now, or for good."""
 
 from typing import Annotated
 
@@ -19,8 +19,8 @@ QuietHours = Annotated[
 Cap = Annotated[
     str | None,
     typer.Option(
-        help="At most so many messages to one person in this time, of all campaigns and numbers. Whoever got"
-        " them already is skipped.",
+        help="Most messages to one person in a time, of all campaigns and numbers: 2/7d is two in 7 days. A"
+        " person who got as many is skipped.",
         metavar="2/7d",
     ),
 ]

@@ -11,13 +11,15 @@ from drumbeat.engine.core.frequency_cap import FrequencyCap
 from drumbeat.engine.core.sending_hours import EVERY_DAY, SendingHours
 from drumbeat.engine.errors import UsageError
 
-QUIET_EXAMPLE = "20:00-09:00"  # that of a window, read as quiet hours, would send at night
+QUIET_EXAMPLE = "20:00-09:00"  # the example of a window would send at night if it were read as quiet hours
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 @dataclass(frozen=True, slots=True)
 class GuardOptions:
-    """As given. `quiet_hours`: `HH:MM-HH:MM`; `days`: `mon-fri` or `sat,sun`; `cap`: `2/7d`."""
+    """The options of guards as they were given. `quiet_hours` is `HH:MM-HH:MM`, `days` is `mon-fri` or
+    `sat,sun`, and `cap` is `2/7d`.
+    """
 
     quiet_hours: str | None = None
     days: str | None = None
@@ -25,7 +27,7 @@ class GuardOptions:
     max_recipients: int | None = None
 
     def identity(self) -> Mapping[str, Any]:
-        """The options that are given, by name, as they identify a campaign."""
+        """Return the given options by name, as they identify a campaign."""
         named = {
             "--quiet-hours": self.quiet_hours,
             "--days": self.days,
@@ -35,7 +37,7 @@ class GuardOptions:
         return {name: value for name, value in named.items() if value is not None}
 
     def checked(self, schedule: Schedule) -> "Guards":
-        """Read the options; UsageError names the one that is wrong."""
+        """Check and read the options. Raise a UsageError that names the one that is wrong."""
         if self.max_recipients is not None and self.max_recipients < 1:
             raise UsageError("--max-recipients must be at least 1", remedy="give a number of people")
         quiet = (
@@ -53,7 +55,7 @@ NO_GUARDS = GuardOptions()
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """Checked. `quiet`: local times of the recipient, from and until; `days`: 0 is Monday."""
+    """The checked guards. `quiet` is two local times, from and until. In `days`, 0 is Monday."""
 
     schedule: Schedule
     quiet: tuple[time, time] | None
@@ -62,7 +64,7 @@ class Guards:
 
     @property
     def recipient_hours(self) -> SendingHours | None:
-        """The hours in the zone of each recipient; None if no rule is in it."""
+        """Return the hours in the zone of each recipient; None if no rule is in it."""
         windows = []
         if self.quiet is not None:
             windows.append(DailyWindow.between(self.quiet[1], self.quiet[0]))
@@ -74,7 +76,7 @@ class Guards:
         return None if hours.is_always else hours
 
     def columns(self) -> tuple[Any, ...]:
-        """The arguments of the statement `set_guards` after the campaign."""
+        """Return the arguments of the statement `set_guards` after the campaign."""
         quiet_from, quiet_until = self.quiet or (None, None)
         return (
             None if self.days == EVERY_DAY else sorted(self.days),

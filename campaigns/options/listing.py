@@ -19,13 +19,13 @@ from drumbeat.campaigns.options.spec import CampaignSpec
 
 Given = ParamSpec("Given")
 
-FILE_OR_NAME = "FILE|NAME"  # the metavar of an option that names a file if there is one
+FILE_OR_NAME = "FILE|NAME"  # the metavar of an option that takes a file, or else a name
 SECRET_KEYS = frozenset({"audience_database"})  # may hold a password, so they are never stored
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignOption:
-    """One option. `key`: its name in a manifest; `parameter`: in the function's signature.
+    """One option. `key` is its name in a manifest; `parameter` is its name in the function's signature.
 
     `default` is `inspect.Parameter.empty` if the option is required.
     """
@@ -47,7 +47,7 @@ class CampaignOption:
 
     @property
     def is_pairs(self) -> bool:
-        """Whether its texts are `name=value`, for which a manifest may have a table."""
+        """Return whether the values are texts `name=value`. A manifest may have a table for these."""
         return self.is_list and "=" in self.metavar
 
     @property
@@ -56,7 +56,7 @@ class CampaignOption:
 
 
 def options_of(function: Callable[..., Any]) -> tuple[CampaignOption, ...]:
-    """The options that a function takes, in its order."""
+    """Return the options that a function takes, in its order."""
     return tuple(map(_option, inspect.signature(function, eval_str=True).parameters.values()))
 
 
@@ -75,14 +75,14 @@ def _option(parameter: inspect.Parameter) -> CampaignOption:
 
 
 def _key(parameter: str, info: ParameterInfo) -> str:
-    """The option's name with `_` for `-`: `--start-at` is `start_at`, as settings are in drumbeat.toml."""
+    """Return the option's name as settings have it: `start_at` for `--start-at`."""
     names = (info.default, *(info.param_decls or ())) if isinstance(info, OptionInfo) else ()
     long = [name for name in names if isinstance(name, str) and name.startswith("--")]
     return (long[0] if long else parameter).lstrip("-").replace("-", "_")
 
 
 def located(option: CampaignOption, value: Any, directory: Path) -> Any:
-    """The value, with its files named from `directory` if their paths are relative."""
+    """Return the value. A relative path in it is taken from `directory`."""
     if isinstance(value, list):
         return [located(option, part, directory) for part in value]
     if not isinstance(value, str | Path):
@@ -95,7 +95,7 @@ def located(option: CampaignOption, value: Any, directory: Path) -> Any:
 
 
 def keeps_given(function: Callable[Given, CampaignSpec]) -> Callable[Given, CampaignSpec]:
-    """The same function, whose campaign also keeps the options as they were given, for clones and edits."""
+    """Return the function, whose campaign then keeps the options as given, for clones and edits."""
     signature, options = inspect.signature(function), options_of(function)
 
     @wraps(function)
@@ -107,7 +107,7 @@ def keeps_given(function: Callable[Given, CampaignSpec]) -> Callable[Given, Camp
 
 
 def _given(options: tuple[CampaignOption, ...], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that are set, by their keys, as JSON can hold them and from any directory."""
+    """Return the set options by their keys, in a form that JSON can hold and that holds in any directory."""
     return {
         option.key: _plain(located(option, values[option.parameter], Path.cwd()))
         for option in options

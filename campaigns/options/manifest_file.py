@@ -1,4 +1,4 @@
-"""Reads a manifest: a TOML file with the options of a campaign."""
+"""A reader of manifests: TOML files with the options of a campaign."""
 
 import tomllib
 from collections.abc import Callable, Mapping
@@ -10,16 +10,16 @@ from drumbeat.campaigns.options.listing import CampaignOption, located, options_
 from drumbeat.campaigns.options.values import checked, overlaid, require_a_file
 from drumbeat.engine.errors import ConfigurationError
 
-MANIFEST_BYTES_MAX = 1024 * 1024  # a manifest that people write has a few hundred
+MANIFEST_BYTES_MAX = 1024 * 1024  # a manifest that people write has a few hundred bytes
 
 
 def read_manifest(
     path: Path, function: Callable[..., Any], changes: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The arguments for `function`, whose signature lists the keys. `changes`, by key, replace values.
+    """Return the arguments for `function`, whose signature lists the keys. `changes`, by key, replace values.
 
-    Relative paths in the file are relative to the file. ConfigurationError names the file, each wrong key and
-    its cure. UsageError as `require_a_file`.
+    Relative paths in the file are relative to the file. Raise a ConfigurationError that names the file, each
+    wrong key and its cure. Raise UsageError as `require_a_file` does.
     """
     directory = path.absolute().parent
     options = {option.key: option for option in options_of(function)}
@@ -52,7 +52,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 
 def _value(option: CampaignOption, value: Any, directory: Path) -> Any:
-    """A value as the option takes it: a table as `name=value`, a time as text, a path from `directory`."""
+    """Return a value as the option takes it: tables as `name=value`, paths from `directory`."""
     if option.is_pairs and isinstance(value, dict):
         return [f"{name}={text}" for name, text in value.items()]
     if isinstance(value, date):  # a datetime is one

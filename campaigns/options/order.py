@@ -33,15 +33,17 @@ class CanaryOptions:
             )
         if not 0 < self.minutes <= CANARY_MINUTES_MAX:
             raise UsageError(
-                f"--canary-minutes {self.minutes:g} is no time to wait",
-                remedy=f"write more than 0, and {CANARY_MINUTES_MAX:g} at most",
+                f"--canary-minutes {self.minutes:g} is not a valid time",
+                remedy=f"write more than 0 minutes, and at most {CANARY_MINUTES_MAX:g}",
             )
         check_max_failed(self.max_failed, "--canary-max-failed")
 
 
 @dataclass(frozen=True, slots=True)
 class OrderOptions:
-    """`share_percent`: see `engine.core.order`. `pause_at_failed`: `N` or `N%` of all recipients."""
+    """The options of the order. `engine.core.order` explains `share_percent`. `pause_at_failed` is `N` or
+    `N%` of all recipients.
+    """
 
     priority: Priority = Priority.NORMAL
     share_percent: int | None = None
@@ -49,7 +51,7 @@ class OrderOptions:
     canary: CanaryOptions | None = None
 
     def check(self) -> None:
-        """UsageError names the option that is wrong."""
+        """Check the options. Raise a UsageError that names the one that is wrong."""
         check_share(self.share_percent)
         if self.pause_at_failed is not None:
             check_max_failed(self.pause_at_failed, "--pause-at-failed")
@@ -57,7 +59,7 @@ class OrderOptions:
             self.canary.check()
 
     def identity(self) -> dict[str, Any]:
-        """The options by their names; only those that were given, and not the priority of a message."""
+        """Return the given options by name. The priority of a message is not among them."""
         given: dict[str, Any] = {"--share": self.share_percent, "--pause-at-failed": self.pause_at_failed}
         if self.priority.word in CHOICES and self.priority is not Priority.NORMAL:
             given["--priority"] = self.priority.word
@@ -73,7 +75,7 @@ NO_ORDER = OrderOptions()
 
 
 def read_priority(text: str) -> Priority:
-    """UsageError unless it is one that a campaign may have: `urgent` is left to messages to one person."""
+    """Return the priority. Raise UsageError unless a campaign may have it; `urgent` is for one person."""
     if text.lower() not in CHOICES:
         raise UsageError(f"--priority {text!r} is not a priority", remedy=f"choose {', '.join(CHOICES)}")
     return Priority[text.upper()]

@@ -1,4 +1,4 @@
-"""Options that say in which order a campaign is sent, and what stops it when it fails."""
+"""The options that say in which order a campaign is sent, and what stops it when it fails."""
 
 from typing import Annotated
 
@@ -15,18 +15,22 @@ from drumbeat.engine.errors import UsageError
 
 Priority = Annotated[
     str,
-    typer.Option(help="low, normal or high. Its numbers send the higher priority first.", metavar="PRIORITY"),
+    typer.Option(
+        help="low, normal or high. A number sends its campaigns of a higher priority first.",
+        metavar="PRIORITY",
+    ),
 ]
 Share = Annotated[
     int | None,
     typer.Option(
-        help="Its part of each number's rate, while others of its priority send. Default: even parts.",
+        help="The campaign's part of each number's rate, while others of its priority send. Default: even"
+        " parts.",
         metavar="PERCENT",
     ),
 ]
 PauseAtFailed = Annotated[
     str | None,
-    typer.Option(help="Pause it when more recipients than this have failed.", metavar="N|N%"),
+    typer.Option(help="Pause the campaign when more recipients than this have failed.", metavar="N|N%"),
 ]
 Canary = Annotated[
     int | None,
@@ -35,13 +39,14 @@ Canary = Annotated[
 CanaryMaxFailed = Annotated[
     str | None,
     typer.Option(
-        help=f"Pause it if more of the canary fail than this. Default: {CANARY_MAX_FAILED}.", metavar="N|N%"
+        help=f"Pause the campaign if more of the canary fail than this. Default: {CANARY_MAX_FAILED}.",
+        metavar="N|N%",
     ),
 ]
 CanaryMinutes = Annotated[
     float | None,
     typer.Option(
-        help=f"How long to wait for the canary's statuses. Default: {CANARY_MINUTES:g}.", metavar="MINUTES"
+        help=f"Time to wait for the statuses of the canary. Default: {CANARY_MINUTES:g}.", metavar="MINUTES"
     ),
 ]
 CanaryApprove = Annotated[
@@ -59,9 +64,9 @@ def order_of(
     canary_minutes: float | None,
     canary_approve: bool,
 ) -> OrderOptions:
-    """The options as one value; UsageError for an option of a canary without --canary."""
+    """Return the options as one value. Raise UsageError for an option of a canary without --canary."""
     if canary is None and (canary_max_failed is not None or canary_minutes is not None or canary_approve):
-        raise UsageError("an option of the canary is given, and no --canary", remedy="add --canary 500")
+        raise UsageError("the options of the canary need --canary", remedy="add --canary 500")
     options = None
     if canary is not None:
         options = CanaryOptions(

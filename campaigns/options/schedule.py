@@ -1,4 +1,4 @@
-"""Reads the options of when a campaign may send, and of how many failures it allows."""
+"""A reader of the options that say when a campaign may send, and how many failures it allows."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,8 @@ _MAX_FAILED = re.compile(r"(\d{1,12})|(\d{1,3}(?:\.\d{1,3})?)%")
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Times have an offset. The window is local time in `time_zone` and may pass midnight.
+    """The times of a campaign, each with an offset. The window is local time in `time_zone` and may pass
+    midnight.
 
     `time_zone` may be RECIPIENT: the zone of each recipient.
     """
@@ -29,7 +30,7 @@ class Schedule:
 def read_schedule(
     start_at: str | None, expires_at: str | None, window: str | None, time_zone: str
 ) -> Schedule:
-    """Read the options; UsageError names the one that is wrong."""
+    """Read the options. Raise a UsageError that names the one that is wrong."""
     opens, closes = (None, None) if window is None else read_window(window)
     start = None if start_at is None else read_moment("--start-at", start_at)
     end = None if expires_at is None else read_moment("--expires-at", expires_at)
@@ -41,7 +42,7 @@ def read_schedule(
 
 
 def require_future_end(schedule: Schedule) -> None:
-    """UsageError if the campaign has expired before it is stored."""
+    """Raise UsageError if the campaign has expired before it is stored."""
     if schedule.expires_at is not None and schedule.expires_at <= datetime.now(UTC):
         raise UsageError("--expires-at is in the past: nothing would be sent", remedy="choose a later time")
 
@@ -61,7 +62,7 @@ def read_moment(option: str, text: str) -> datetime:
 
 
 def read_window(text: str, option: str = "--window", example: str = "09:00-20:00") -> tuple[time, time]:
-    """Read `09:00-20:00`; 24:00 is midnight. UsageError, with the example, if it opens when it closes."""
+    """Read `09:00-20:00`; 24:00 is midnight. Raise UsageError if it opens when it closes."""
     begin, dash, end = text.strip().partition("-")
     if dash and bool(begin) != bool(end):
         missing = "end" if begin else "begin"
@@ -91,7 +92,7 @@ def read_time_zone(name: str) -> str:
 
 
 def check_max_failed(text: str, option: str = "--max-failed") -> None:
-    """UsageError unless the text is `N`, or `N%` up to 100 %."""
+    """Raise UsageError unless the text is `N`, or `N%` up to 100 %."""
     found = _MAX_FAILED.fullmatch(text)
     if found is None or (found[2] is not None and float(found[2]) > 100):
         raise UsageError(

@@ -26,7 +26,9 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """`form`: what an unpacked file holds; None: recognised. `sheet`: of a workbook."""
+    """The options that say how to read a file. `form` is what an unpacked file holds; None lets it be
+    recognised. `sheet` is a sheet of a workbook.
+    """
 
     form: Format | None = None
     sheet: str | None = None
@@ -37,9 +39,9 @@ AS_IT_IS = ReadOptions()
 
 @dataclass(frozen=True, slots=True)
 class CampaignResult:
-    """The recipients of a campaign in one state, failed with one of the codes; None, empty: in any.
+    """The recipients of a campaign in one state, failed with one of the codes. None, or no code, means any.
 
-    `once`: without those to whom another campaign already sends again.
+    `once` leaves out those to whom another campaign already sends again.
     """
 
     name: str

@@ -31,31 +31,32 @@ from drumbeat.engine.errors import UsageError
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
 AUDIENCE_CONTENT = "the audience's content"  # key of the hash of the file or rows in the stored options
-UNMATCHED = "languages not matched"  # key of what is noted: rows by what they name as their language
+UNMATCHED = "languages not matched"  # key of a note: the number of rows for each unmatched language
 CORRECTED_ROWS = "corrected rows"  # key of the hash of rows that a person corrected
-NOTED = "noted"  # key of what is stored for people and does not identify the campaign
+NOTED = "noted"  # key of notes for people, which do not identify the campaign
 BY_EXTERNAL_ID = "external:"  # before an external id that stands for a name
 NAME = "name"
 RETRY_OF = "retry of"  # key of the stored options: the campaign whose failed recipients are sent to again
-RETRY_CODES = "retry of codes"  # key of the stored options: only of those that failed with these
+RETRY_CODES = "retry of codes"  # key of the stored options: only recipients that failed with these codes
 TEST_OF = "test of"  # key of the stored options: the campaign that is tested
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignSpec:
-    """All options of `campaign create`, as given. `numbers` are phone number IDs.
+    """All options of `campaign create`, as given. `numbers` are phone number IDs. Times are ISO 8601 with an
+    offset.
 
-    `audience`: a file, `-` for standard input, a query, or the result of a campaign; `reading`: how to read a
-    file. `params`, `mapped` and `defaults`: see `RowRules`. `exclude`: files and campaigns. Times are ISO
-    8601 with an offset; `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`.
-    `header`: a column, or `=FILE`, for the media of the header; `header_media.is_variable` is set then. Paths
-    of files begin in `header_directory`, or else in the directory of the audience.
-    `message`: the free-form message of `message send`; `template` is its type then, and `language` is empty.
-    `test_of`: the campaign that a `campaign test-send` tests. `retry_of`, `retry_codes`: of `campaign retry`.
-    `language_column`: names the language of each row; `language` is then for rows that name none of the
-    template's. `variants`: templates among which people are divided by the key `experiment`; `template` is
-    the first one's then. `corrections`: rows of the audience that a person corrected. `given`: the options by
-    the keys of a manifest, which clones and edits start from; empty if the campaign was made otherwise.
+    `audience` is a file, `-` for standard input, a query, or the result of a campaign; `reading` says how to
+    read a file. `RowRules` explains `params`, `mapped` and `defaults`. `exclude` names files and campaigns.
+    `window` is `HH:MM-HH:MM` in `time_zone`; `max_failed` is `N` or `N%`. `header` is a column, or `=FILE`,
+    for the media of the header; then `header_media.is_variable` is set. Paths of files begin in
+    `header_directory`, or else in the directory of the audience. `message` is the free-form message of
+    `message send`; then `template` is its type, and `language` is empty. `test_of` is the campaign that a
+    `campaign test-send` tests. `retry_of` and `retry_codes` belong to `campaign retry`. `language_column`
+    names the language of each row; then `language` is for rows that name none of the template's. `variants`
+    are templates among which people are divided by the key `experiment`; then `template` is that of the first
+    one. `corrections` are rows of the audience that a person corrected. `given` has the options by the keys
+    of a manifest, which clones and edits start from; it is empty if the campaign was made otherwise.
     """
 
     name: str
@@ -98,24 +99,26 @@ class CampaignSpec:
 
     @property
     def header_column(self) -> str | None:
-        """The column of `header`, if it is one."""
+        """Return the column of `header`; None if `header` is not a column."""
         return None if self.header is None or is_literal(self.header) else self.header
 
     @property
     def media_directory(self) -> Path:
-        """Where the paths of header files begin: beside the audience, or here if that is no file."""
+        """Return the directory in which paths of header files begin: that of the audience, or the working
+        directory if the audience is no file.
+        """
         if self.header_directory is not None:
             return self.header_directory
         return Path.cwd() if self.audience_file in (None, STANDARD_INPUT) else self.audience_file.parent
 
     @property
     def audience_file(self) -> Path | None:
-        """The path of the audience; None if it is no file."""
+        """Return the path of the audience; None if it is no file."""
         return self.audience if isinstance(self.audience, Path) else None
 
     @property
     def audience_name(self) -> str:
-        """Names the audience in errors."""
+        """Return the name that the audience has in errors."""
         match self.audience:
             case SqlQuery():
                 return WHERE
@@ -126,11 +129,11 @@ class CampaignSpec:
 
     @property
     def phone_number_ids(self) -> list[str]:
-        """Each number once, in the order given."""
+        """Return each number once, in the order given."""
         return list(dict.fromkeys(self.numbers))
 
     def checked_schedule(self) -> Schedule:
-        """Check the options that need neither file nor database; UsageError names the one that is wrong."""
+        """Check the options that need neither file nor database. A UsageError names the wrong one."""
         if not self.name.strip() or len(self.name) > NAME_CHARACTERS_MAX or "\x00" in self.name:
             raise UsageError(f"a campaign's name must have 1 to {NAME_CHARACTERS_MAX} characters", key="name")
         if self.name.startswith(BY_EXTERNAL_ID):
@@ -158,7 +161,7 @@ class CampaignSpec:
         return read_schedule(self.start_at, self.expires_at, self.window, self.time_zone)
 
     def checked_guards(self) -> Guards:
-        """Check the options of guards; UsageError names the one that is wrong."""
+        """Check the options of guards. Raise a UsageError that names the one that is wrong."""
         return self.guards.checked(self.checked_schedule())
 
     def _check_link(self) -> None:
@@ -186,7 +189,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a repeated create is compared by: the file's content and every option except paths.
+    """The facts by which a repeated create is compared: the file's content and every option except paths.
 
     `options` is JSON: the name of each option → its value.
     """
@@ -199,7 +202,7 @@ class Identity:
         object.__setattr__(self, "content_hash", hashlib.sha256(content).hexdigest())
 
     def differences(self, stored: Mapping[str, Any]) -> list[Difference]:
-        """The options that differ from the stored ones."""
+        """Return the options that differ from the stored ones."""
         given = {**stored, **self.options}.keys() - {NOTED, VARIABLES}
         names = [name for name in given if stored.get(name) != self.options.get(name)]
         return [Difference(name, stored.get(name), self.options.get(name)) for name in sorted(names)]
@@ -213,11 +216,12 @@ def identify(
     header_content: str | None = None,
     corrected_rows: str | None = None,
 ) -> Identity:
-    """The identity of a campaign. Times are compared as moments, and the order of numbers does not count.
+    """Return the identity of a campaign. Times are compared as moments, and the order of numbers does not
+    count.
 
-    `excluded`, `header_content` and `corrected_rows`: what identifies the contents of `--exclude`, of
-    `--header-file` and of corrected rows. Options that earlier versions did not have are among them only if
-    given: their campaigns must stay the same.
+    `excluded`, `header_content` and `corrected_rows` identify the contents of `--exclude`, of `--header-file`
+    and of corrected rows. Options that earlier versions did not have are among them only if they are given:
+    the identity of earlier campaigns must stay the same.
     """
     media = spec.header_media
     later = {
@@ -263,7 +267,7 @@ def identify(
 
 
 def identify_again(spec: CampaignSpec, schedule: Schedule, stored: Mapping[str, Any]) -> Identity:
-    """The identity with these options and the audience of the stored campaign, which is not read again."""
+    """Return the identity with these options and the stored audience, which is not read again."""
     return identify(
         spec,
         schedule,
@@ -275,7 +279,7 @@ def identify_again(spec: CampaignSpec, schedule: Schedule, stored: Mapping[str, 
 
 
 def retry_options(retry_of: str | None, codes: Sequence[int]) -> dict[str, Any]:
-    """The stored options of a retry; none for another campaign."""
+    """Return the stored options of a retry; none for another campaign."""
     return {} if retry_of is None else {RETRY_OF: retry_of, RETRY_CODES: sorted(set(codes))}
 
 
@@ -284,7 +288,7 @@ def _moment(moment: datetime | None) -> str | None:
 
 
 def text_of(value: Any) -> str:
-    """A stored option in words."""
+    """Return a stored option in words."""
     if isinstance(value, dict):
         return ", ".join(f"{name}={text}" for name, text in value.items())
     if isinstance(value, list):  # media have an id, a link and a file name; some are None
@@ -295,4 +299,4 @@ def text_of(value: Any) -> str:
 PHONE = "phone"
 
 
-GIVEN = "given"  # key of what is noted: the options as they were given
+GIVEN = "given"  # key of a note: the options as they were given

@@ -22,7 +22,7 @@ class StoredOptions:
 
 
 async def stored_options(connection: Pool | Connection, name: str) -> StoredOptions:
-    """The options of a campaign by its name; ConfigurationError if it was not made from options."""
+    """Return the options of a campaign by name. Raise ConfigurationError if none are stored as given."""
     campaign = await find_campaign(connection, name)
     require_planned(campaign)
     values = await stored_values(connection, campaign.campaign_id)
@@ -36,7 +36,7 @@ async def stored_options(connection: Pool | Connection, name: str) -> StoredOpti
 
 
 async def stored_values(connection: Pool | Connection, campaign_id: int) -> dict[str, Any]:
-    """The options as they were given; empty if they are not stored."""
+    """Return the options as they were given; empty if they are not stored."""
     frozen = await connection.fetchrow(statements("plan")["frozen_campaign"], campaign_id)
     assert frozen is not None, "a campaign's row is never deleted once it is planned"
     values: dict[str, Any] = frozen["options"].get(NOTED, {}).get(GIVEN, {})

@@ -1,5 +1,5 @@
-"""Options that say what fills a template: its placeholders, the media of its header, and which of
-several templates a recipient gets.
+"""The options that say what fills a template: its placeholders, the media of its header, and which of several
+templates a recipient gets.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ Params = Annotated[
     typer.Option(
         help="Column for a placeholder; repeat for each, in order. =text is a fixed text. Or NAME:COLUMN and"
         " NAME:=text, in any order: if the text before the first colon names a placeholder, the rest is the"
-        " column. templates show lists the names.",
+        " column. `templates show` lists the names.",
         metavar="COLUMN",
     ),
 ]
@@ -44,8 +44,8 @@ HeaderFilename = Annotated[
 LanguageColumn = Annotated[
     str | None,
     typer.Option(
-        help="Column with the language of each recipient, such as pt-br. Who names none of the template's"
-        " languages gets --language.",
+        help="Column with the language of each recipient, such as pt-br. A recipient whose cell names"
+        " no language of the template gets --language.",
         metavar="COLUMN",
     ),
 ]
@@ -73,7 +73,7 @@ Experiment = Annotated[
 
 
 def first_template(template: str | None, variants: Sequence[Variant], experiment: str | None) -> str:
-    """The template that is given, or that of the first variant; UsageError for both or none."""
+    """Return the template that is given, or that of the first variant. Raise UsageError for both or none."""
     if (template is None) == (not variants):
         raise UsageError(
             "a campaign needs one template or several variants", remedy="give --template or --variant"
@@ -85,7 +85,9 @@ def first_template(template: str | None, variants: Sequence[Variant], experiment
 
 @dataclass(frozen=True, slots=True)
 class HeaderOptions:
-    """What the options say of a header's media. The last two are those of `CampaignSpec`."""
+    """The media of a header, as the options say. `header` and `directory` become `header` and
+    `header_directory` of `CampaignSpec`.
+    """
 
     media: Media | None
     header: str | None = None
@@ -95,7 +97,7 @@ class HeaderOptions:
 def header_of(
     column: str | None, file: Path | None, link: str | None, media_id: str | None, filename: str | None
 ) -> HeaderOptions:
-    """UsageError for more than one kind of media, or a file name without media."""
+    """Raise UsageError for more than one kind of media, or a file name without media."""
     given = [each for each in (column, file, link, media_id) if each]
     if len(given) > 1:
         raise UsageError(

@@ -13,7 +13,7 @@ from drumbeat.engine.errors import ConfigurationError, UsageError
 PROBLEMS_SHOWN_MAX = 5
 STORED = "the campaign's stored options"
 
-# What to do about the problems that pydantic finds, by their type; others say it themselves.
+# The remedy for a problem that pydantic finds, by its type. Other problems name their remedy.
 CURES = {
     "list_type": 'write a list, such as ["a", "b"]',
     "string_type": "write a text in quotes",
@@ -21,9 +21,9 @@ CURES = {
     "bool_type": "write true or false",
     "path_type": "write a path in quotes",
 }
-# What a clone does not copy: a key of one campaign, and the list of rejects of its file.
+# A clone does not copy these: the key of one campaign, and the list of rejects of its file.
 NOT_CLONED = ("external_id", "rejects")
-# One key of a group replaces the others, and with them the keys that only say more about those.
+# One key of a group replaces the others, and the keys that only describe the others.
 AUDIENCE_KEYS = frozenset(
     {
         "audience",
@@ -48,8 +48,10 @@ READ_ANEW = AUDIENCE_KEYS | {"exclude"}
 def overlaid(
     values: Mapping[str, Any], changes: Mapping[str, Any], unset: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return `values` with the changes, without the keys of `unset`. A key replaces the others of its group,
-    and a campaign as the audience those that say how a file is read. UsageError as `require_a_file`.
+    """Return `values` with the changes and without the keys of `unset`.
+
+    A key replaces the others of its group. A campaign as the audience also removes the keys that say how a
+    file is read. Raise UsageError as `require_a_file` does.
     """
     replaced = set(unset) | {key for group in GROUPS if not group.isdisjoint(changes) for key in group}
     laid = {key: value for key, value in values.items() if key not in replaced} | dict(changes)
@@ -61,7 +63,7 @@ def overlaid(
 
 
 def require_a_file(values: Mapping[str, Any]) -> None:
-    """UsageError for a value that says how a file is read, if neither the audience nor `exclude` is one."""
+    """Raise UsageError for a value about reading a file, if neither audience nor `exclude` is one."""
     named = sorted(key for key in READING_KEYS if values.get(key) and values[key] != _DEFAULTS.get(key))
     if named and not _reads_a_file(values):
         option = f"--{named[0].replace('_', '-')}"
@@ -83,7 +85,7 @@ def of_clone(
     unset: Iterable[str],
     function: Callable[..., Any],
 ) -> dict[str, Any]:
-    """The arguments of a campaign named `name` with the stored options of another one, and the changes."""
+    """Return the arguments of a campaign `name`: the stored options of another one, and the changes."""
     left_out = {*NOT_CLONED, *_keys_of(unset, function)}
     return checked(overlaid(stored, {**changes, "name": name}, left_out), function, STORED)
 
@@ -94,17 +96,17 @@ def of_edit(
     unset: Iterable[str],
     function: Callable[..., Any],
 ) -> dict[str, Any]:
-    """The arguments of the same campaign with the changes."""
+    """Return the arguments of the same campaign with the changes."""
     return checked(overlaid(stored, changes, _keys_of(unset, function)), function, STORED)
 
 
 def needs_audience(changes: Iterable[str], unset: Iterable[str]) -> bool:
-    """Whether the audience must be read anew for these changes."""
+    """Return whether the audience must be read anew for these changes."""
     return not READ_ANEW.isdisjoint({*changes, *map(_key, unset)})
 
 
 def _keys_of(names: Iterable[str], function: Callable[..., Any]) -> set[str]:
-    """The keys of options that are named with or without dashes; UsageError for one that does not exist."""
+    """Return the keys of options, named with or without dashes. Raise UsageError for an unknown one."""
     known, keys = {option.key for option in options_of(function)}, set(map(_key, names))
     if unknown := keys - known:
         raise UsageError(
@@ -118,13 +120,13 @@ def _key(name: str) -> str:
 
 
 def by_key(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments for `function`, named by their keys."""
+    """Return arguments for `function`, named by their keys."""
     keys = {option.parameter: option.key for option in options_of(function)}
     return {keys[parameter]: value for parameter, value in values.items()}
 
 
 def checked(values: Mapping[str, Any], function: Callable[..., Any], where: str) -> dict[str, Any]:
-    """The arguments for `function` from values by key; ConfigurationError names each wrong key."""
+    """Return the arguments for `function` from values by key. A ConfigurationError names wrong keys."""
     try:
         found = _model(function).model_validate(values)
     except ValidationError as problem:
@@ -136,7 +138,7 @@ def checked(values: Mapping[str, Any], function: Callable[..., Any], where: str)
 
 
 def in_words_of_keys(error: UsageError, function: Callable[..., Any], where: str) -> ConfigurationError:
-    """An error about options of the command line, as one about the keys of a file."""
+    """Return an error about options of the command line as an error about the keys of a file."""
     what, remedy = error.what, error.remedy
     for key in sorted((option.key for option in options_of(function)), key=len, reverse=True):
         option = f"--{key.replace('_', '-')}"
@@ -146,7 +148,7 @@ def in_words_of_keys(error: UsageError, function: Callable[..., Any], where: str
 
 @cache
 def _model(function: Callable[..., Any]) -> type[BaseModel]:
-    """A model with a field for each option, named by its parameter and read from its key."""
+    """Return a model with a field for each option, named by its parameter and read from its key."""
     fields: dict[str, Any] = {
         option.parameter: (
             option.type,

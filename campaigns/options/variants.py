@@ -11,7 +11,7 @@ VARIANTS_MAX = 20  # each gets a share of the people; with more, a share shows n
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A template under a name of its own. `weight`: its share of the people, relative to the others'."""
+    """A template under a name of its own. `weight` is its share of the people, relative to the others."""
 
     name: str
     template: str
@@ -22,7 +22,9 @@ class Variant:
 
 
 def read_variants(texts: Sequence[str]) -> tuple[Variant, ...]:
-    """`name=template` or `name=template:weight`, two at least; UsageError otherwise."""
+    """Read variants of the form `name=template` or `name=template:weight`. Raise UsageError for another form,
+    and for fewer than two.
+    """
     variants = tuple(map(_read, texts))
     if len(variants) == 1 or len(variants) > VARIANTS_MAX:
         raise UsageError(f"--variant is given 2 to {VARIANTS_MAX} times, not {len(variants)}")
@@ -38,7 +40,7 @@ def _read(text: str) -> Variant:
     is_weight = weight.isascii() and weight.isdigit() and 1 <= int(weight) <= WEIGHT_MAX
     if not (name.strip() and template and (is_weight or not colon)):
         raise UsageError(
-            f"--variant {text!r} is no variant",
+            f"--variant {text!r} is not valid",
             remedy=f"write NAME=TEMPLATE or NAME=TEMPLATE:WEIGHT, with a weight from 1 to {WEIGHT_MAX}",
         )
     return Variant(name.strip(), template, int(weight or 1))

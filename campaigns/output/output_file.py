@@ -23,14 +23,14 @@ _STREAM = re.compile(r"/dev/(fd/[0-9]+|stdin|stdout|stderr)|/proc/(self|[0-9]+)/
 
 @dataclass(frozen=True, slots=True)
 class OutputFile:
-    """Data is written to `draft`, which then replaces `path`. Both are the same for a device or a pipe."""
+    """An output file: `draft`, when complete, replaces `path`. For a device or a pipe, both are the same."""
 
     path: Path
     draft: Path
 
     @property
     def is_direct(self) -> bool:
-        """Whether it is a device or a pipe, where written data cannot be taken back."""
+        """Return whether it is a device or a pipe, where written data cannot be taken back."""
         return self.draft == self.path
 
     def open(self) -> int:
@@ -71,7 +71,7 @@ def drop_abandoned(path: Path) -> None:
 
 
 def _drop_if_abandoned(draft: Path) -> None:
-    # What has such a name may be a pipe, on which a reader would wait.
+    # A file with such a name may be a pipe, on which a reader would wait.
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     with suppress(OSError), os.fdopen(os.open(draft, flags), "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -81,7 +81,7 @@ def _drop_if_abandoned(draft: Path) -> None:
 
 def output_file(path: Path) -> OutputFile:
     """Return the file for this path. Devices and pipes are written to directly: a rename would replace them.
-    ConfigurationError for a link.
+    Raise ConfigurationError for a link.
     """
     if is_stream(path):
         return OutputFile(path, path)
@@ -102,7 +102,7 @@ def is_stream(path: Path) -> bool:
 
 
 def require_other_file(path: Path, source: Path, option: str) -> None:
-    """UsageError if `path` is the same file as `source`."""
+    """Raise UsageError if `path` is the same file as `source`."""
     try:
         is_same = path.samefile(source)
     except OSError:

@@ -16,16 +16,16 @@ UNKNOWN = "ZZ"
 
 
 def calling_code(phone: int) -> str:
-    """The first digits of a phone that name its country; empty if no country has them."""
+    """Return the first digits of a phone that name its country. The text is empty if no country has them."""
     digits = str(phone)
     found = (digits[:length] for length in (1, 2, 3))
     return next((code for code in found if phone > 0 and int(code) in COUNTRY_CODE_TO_REGION_CODE), "")
 
 
 def country_of(phone: int) -> str:
-    """The ISO code of two letters; ZZ if no country has the calling code, 001 for an international one."""
+    """Return the ISO code of two letters; ZZ without a calling code, 001 for an international one."""
     code = calling_code(phone)
-    if not code:  # also of a forgotten person
+    if not code:  # the pseudonym of a forgotten person has no code either
         return UNKNOWN
     number = PhoneNumber(country_code=int(code), national_number=int(str(phone)[len(code) :] or 0))
     shared = region_code_for_number(number) if int(code) in _BY_AREA_CODE else None
@@ -33,7 +33,9 @@ def country_of(phone: int) -> str:
 
 
 def by_country(samples: Iterable[tuple[int, int]]) -> dict[str, int]:
-    """Recipients by country, the most first. `samples`: a phone, and how many phones share its prefix."""
+    """Return the number of recipients by country, the most first. `samples` has a phone for each prefix, and
+    how many phones share the prefix.
+    """
     counts: Counter[str] = Counter()
     for phone, recipients in samples:
         counts[country_of(phone)] += recipients

@@ -1,4 +1,4 @@
-"""Repairs numbers of countries that changed how their mobile numbers are written.
+"""The repair of numbers of countries that changed how their mobile numbers are written.
 
 Brazil added a 9 after the area code. Mexico removed the 1 after 52. Argentina has a 9 after 54 for mobiles
 called from abroad; without it, the digits are those of a landline. Files hold both forms. Nothing in a number
@@ -34,7 +34,9 @@ _REPAIRS: Mapping[str, tuple[str, Callable[[str], str | None]]] = {
 
 
 class MobileForms:
-    """The repairs of some countries. `region`: the country of national numbers. UsageError for others."""
+    """The repairs of some countries. `region` is the country of national numbers. It raises UsageError for
+    other countries.
+    """
 
     def __init__(self, countries: tuple[str, ...], region: str | None) -> None:
         wanted = [country.upper() for country in countries]
@@ -46,9 +48,10 @@ class MobileForms:
         self._code = _REPAIRS[region.upper()][0] if region is not None and region.upper() in wanted else None
 
     def repaired(self, digits: str, *, may_be_national: bool) -> str | None:
-        """The mobile number in digits of E.164 that these digits stand for; None if they need no repair.
+        """Return the mobile number in digits of E.164 that these digits stand for; None if they need no
+        repair.
 
-        `may_be_national`: they may lack the country's code.
+        `may_be_national` says that they may lack the country's code.
         """
         forms = [digits]
         if may_be_national and self._code is not None:

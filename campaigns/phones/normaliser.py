@@ -1,4 +1,4 @@
-"""Turns phone numbers as people write them into the digits of E.164.
+"""A normaliser that turns phone numbers as people write them into the digits of E.164.
 
 A number is accepted if the library `phonenumbers` parses it and finds it valid, with the digits it returns.
 """
@@ -41,9 +41,9 @@ _BY_CHARACTER = {
 
 
 class Normaliser:
-    """Normalises the phones of one audience. `region` (two letters) is the country of national numbers.
+    """A normaliser for the phones of one audience. `region` (two letters) is the country of national numbers.
 
-    `as_mobile`: countries whose numbers are mobile ones; see `mobile_forms`.
+    `as_mobile` are the countries whose numbers are all mobile ones; see `mobile_forms`.
     """
 
     def __init__(self, region: str | None = None, as_mobile: tuple[str, ...] = ()) -> None:
@@ -52,14 +52,14 @@ class Normaliser:
         self._plain = INTERNATIONAL if self._region is None else self._region.plain
 
     def normalise(self, text: str) -> int | str:
-        """The digits of E.164 as an integer, or a reject code (see `reject_file.REASONS`).
+        """Return the digits of E.164 as an integer, or a reject code (see `reject_file.REASONS`).
 
         With a region, a number is first read as national, then as international.
         """
         return self.normalise_all((text,))[0]
 
     def normalise_all(self, texts: Iterable[str]) -> list[int | str]:
-        """As `normalise`, for many: a call for each would cost a tenth more."""
+        """Normalise many texts as `normalise` does. A call for each would cost a tenth more."""
         if self._mobile is not None:
             return [self._as_mobile(text, self._mobile) for text in texts]
         return self._all(texts)
@@ -96,8 +96,8 @@ class Normaliser:
         return "phone_decimal" if whole and isinstance(found, str) else found
 
     def _of_scientific(self, sign: str, whole: str, fraction: str | None, exponent: str) -> int | str:
-        """The number if all of its digits are there: 4.91701234567E+11 is 491701234567, 4.917E+11 has lost
-        some.
+        """Return the number if all of its digits are there: 4.91701234567E+11 is 491701234567, but 4.917E+11
+        has lost some.
         """
         fraction, shift = fraction or "", int(exponent)
         if sign == "-" or not 0 < shift <= len(fraction) or fraction[shift:].strip("0"):
@@ -139,7 +139,7 @@ class Normaliser:
 
 
 def _in_ascii(text: str) -> str:
-    """The number in ASCII digits, separators and plus. Keyboards and scripts have other ones."""
+    """Return the number with ASCII digits, separators and plus. Keyboards and scripts have others."""
     if text.isascii():
         return text
     return "".join(map(_character_in_ascii, text))
@@ -191,7 +191,7 @@ def _problem(digits: str) -> str:
 
 
 def read_phone(text: str, region: str | None) -> int:
-    """The digits of a phone; UsageError if it cannot be read."""
+    """Return the digits of a phone. Raise UsageError if it cannot be read."""
     phone = Normaliser(region).normalise(text)
     if isinstance(phone, str):
         raise UsageError(f"the phone {text!r} cannot be read: {REASONS[phone]}")

@@ -27,7 +27,7 @@ _KINDS = (
 
 
 class Plain(NamedTuple):
-    """Decides plain digits of one length: if `fullmatch` matches, `code` and the digits are the number."""
+    """A rule for plain digits of one length: if `fullmatch` matches, `code` and the digits are the number."""
 
     fullmatch: Callable[[str], object]
     code: str
@@ -48,7 +48,7 @@ class Plains(dict[int, "_PlainsOfLength"]):
 
 
 class _PlainsOfLength(dict[str, "Plain | None"]):
-    """By the first three digits, so at most a thousand entries."""
+    """The rules of one length by the first three digits, so at most a thousand entries."""
 
     def __init__(self, plain_of: Callable[[str, int], Plain | None], length: int) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ INTERNATIONAL = Plains(_international_plain)
 
 
 def plan_of(digits: str) -> NumberingPlan | None:
-    """The plan of the calling code at the start of digits. No code is a prefix of another."""
+    """Return the plan of the calling code at the start of digits. No code is a prefix of another."""
     plans = (_plan_of_code(digits[:length]) for length in (2, 1, 3))
     return next((plan for plan in plans if plan is not None), None)
 
@@ -99,7 +99,8 @@ class NumberingPlan:
         ]
 
     def plain_pattern(self, length: int) -> str | None:
-        """The pattern for `length` national digits of the code's main region, without a national prefix.
+        """Return the pattern for `length` national digits of the code's main region, without a national
+        prefix.
 
         None if no number has this length, or if a prefix rule may change any of them.
         """
@@ -109,9 +110,9 @@ class NumberingPlan:
         return None if valid is None or untouched is None else untouched + valid
 
     def is_valid(self, national: str) -> bool | None:
-        """Whether the library finds these national digits valid without a change.
+        """Return whether the library finds these national digits valid without a change.
 
-        None if its prefix rules may change them, or if the code has no region: ask the library.
+        None if its prefix rules may change them, or if the code has no region: then ask the library.
         """
         if not self._regions or _matches_something(self._prefix, national):
             return None
@@ -125,7 +126,7 @@ class NumberingPlan:
 
 
 class RegionalPlan:
-    """Numbers as people write them in one region, with or without its calling code."""
+    """The plan for numbers as people write them in one region, with or without its calling code."""
 
     def __init__(self, region: str) -> None:
         self._name = region
@@ -138,7 +139,7 @@ class RegionalPlan:
         self.plain = Plains(self._plain_of)
 
     def _plain_of(self, head: str, length: int) -> Plain | None:
-        """The pattern for digits that no prefix rule changes; it agrees with `number`.
+        """Return the pattern for digits that no prefix rule changes; it agrees with `number`.
 
         It may be stricter than necessary: digits that it refuses are given to `number`.
         """
@@ -155,7 +156,7 @@ class RegionalPlan:
         return Plain(_fullmatch(f"{alone}(?=(?:{general})$){untouched}{pattern}"), "")
 
     def number(self, digits: str) -> int | None:
-        """The digits of E.164; None if they are no number of this region's calling code."""
+        """Return the digits of E.164; None if they are no number of this region's calling code."""
         national = self._national(digits)
         valid = None if national is None or self._plan is None else self._plan.is_valid(national)
         if valid is None:
@@ -163,7 +164,7 @@ class RegionalPlan:
         return int(self._code + str(national)) if valid else None
 
     def _national(self, digits: str) -> str | None:
-        """The national digits if nothing but the calling code can be in front of them, else None."""
+        """Return the national digits if nothing but the calling code can be in front of them, else None."""
         if self._exit.match(digits) or len(digits) < _NATIONAL_DIGITS_MIN:
             return None
         if not digits.startswith(self._code):
@@ -195,20 +196,20 @@ def _prefix_pattern(metadata: PhoneMetadata) -> re.Pattern[str] | None:
 
 
 def _matches_something(prefix: re.Pattern[str] | None, digits: str) -> bool:
-    """Whether the prefix matches at least one digit. Some prefixes may match nothing."""
+    """Return whether the prefix matches at least one digit. Some prefixes may match nothing."""
     found = prefix.match(digits) if prefix is not None else None
     return found is not None and found.end() > 0
 
 
 def _untouched(prefix: re.Pattern[str] | None) -> str | None:
-    """A pattern for "the digits do not begin with this prefix"; None if the prefix may be empty."""
+    """Return a pattern for "the digits do not begin with this prefix"; None if the prefix may be empty."""
     if prefix is None:
         return ""
     return None if prefix.match("") is not None else f"(?!{prefix.pattern})"
 
 
 def _valid(metadata: PhoneMetadata, length: int | None = None) -> str | None:
-    """One pattern for "valid in this region": the general description and any kind of number.
+    """Return one pattern for "valid in this region": the general description and any kind of number.
 
     With `length`, only for numbers of this length, and None if there are none.
     """
@@ -220,7 +221,7 @@ def _valid(metadata: PhoneMetadata, length: int | None = None) -> str | None:
 
 
 def _pattern(kind: PhoneNumberDesc, length: int | None) -> str | None:
-    """A description's pattern, limited to its possible lengths (-1 stands for no length)."""
+    """Return a description's pattern, limited to its possible lengths (-1 stands for no length)."""
     lengths = [each for each in kind.possible_length if each > 0]
     if kind.possible_length and not [each for each in lengths if length in (None, each)]:
         return None

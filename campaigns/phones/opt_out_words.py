@@ -14,7 +14,7 @@ from drumbeat.engine.store.queries import queries
 class OptOutWord:
     """A word or phrase, and its language for people: it counts in every language.
 
-    `opts_in`: it takes an opt-out back.
+    `opts_in` says that it takes an opt-out back.
     """
 
     language: str
@@ -23,7 +23,7 @@ class OptOutWord:
 
 
 async def list_words(connection: Connection) -> list[OptOutWord]:
-    """All words: first those that opt out, by language."""
+    """Return all words by language. Those that opt out come first."""
     rows = await connection.fetch(queries("guards")["opt_out_words"])
     return [OptOutWord(row["language"], row["word"], row["opts_in"]) for row in rows]
 
@@ -31,8 +31,10 @@ async def list_words(connection: Connection) -> list[OptOutWord]:
 async def add_words(
     connection: Connection, words: Sequence[str], language: str, *, opts_in: bool = False
 ) -> int:
-    """Add words; returns how many are new. A word that differs in case, accents or punctuation is known.
-    UsageError, and nothing is added, if one of them is known with the other meaning.
+    """Add words, and return how many are new. A word that differs only in case, accents or punctuation is
+    known already.
+
+    Raise UsageError, and add nothing, if one of them is known with the other meaning.
     """
     known = {normalised(each.word): each.opts_in for each in await list_words(connection)}
     new: dict[str, str] = {}
@@ -51,7 +53,7 @@ async def add_words(
 
 
 async def remove_words(connection: Connection, words: Sequence[str]) -> int:
-    """Remove words in any case and spelling of accents; returns how many there were."""
+    """Remove words in any case and spelling of accents. Return how many there were."""
     unwanted = {normalised(_checked(word)) for word in words}
     removed = [each.word for each in await list_words(connection) if normalised(each.word) in unwanted]
     for word in removed:
@@ -62,6 +64,6 @@ async def remove_words(connection: Connection, words: Sequence[str]) -> int:
 def _checked(word: str) -> str:
     if not normalised(word) or len(word) > CHARACTERS_MAX or "\x00" in word:
         raise UsageError(
-            f"{word!r} is no word", remedy=f"give letters or digits, at most {CHARACTERS_MAX} characters"
+            f"{word!r} is not a word", remedy=f"give letters or digits, at most {CHARACTERS_MAX} characters"
         )
     return word

@@ -7,7 +7,7 @@ _PHONE = re.compile(r"\+[1-9][0-9]{5,14}", re.ASCII)
 
 
 def phone_text(phone: int) -> str:
-    """Return the phone with a plus, which names its country to whoever reads it; of a forgotten person the
+    """Return the phone with a plus, which names its country to the reader. For a forgotten person, return the
     pseudonym.
     """
     return f"+{phone}" if phone > 0 else f"{FORGOTTEN}{phone}"

@@ -1,4 +1,4 @@
-"""Tells one phone number from two, and from a number with an extension.
+"""The rule that tells one phone number from two, and from a number with an extension.
 
 Law: digits that follow a complete number are no part of it. Joined to it, they name a number that nobody
 wrote, such as 030 2312500102 for `030 23125001/02`. A slash and a bracket also separate the area code, as in
@@ -12,7 +12,9 @@ from collections.abc import Callable
 
 EXTENSION = "phone_extension"
 TWO_NUMBERS = "phone_two_numbers"
-AREA_CODE_DIGITS_MAX = 5  # of any country. Plans of variable length call an area code and two digits valid
+AREA_CODE_DIGITS_MAX = (
+    5  # no country has longer ones. Plans of variable length call an area code and two digits valid
+)
 _WHOLE_NUMBER_DIGITS = 7  # an extension has fewer
 _BREAK = re.compile(r"[^0-9 .)\-]+(?=.*[0-9])", re.DOTALL)
 _GAP = re.compile(r"(?<=[0-9)])[ .\-]+(?=0)")

@@ -20,7 +20,7 @@ from drumbeat.engine.store.opting_out import follow_changed_numbers
 from drumbeat.engine.store.queries import queries
 
 PAGE_ROWS = 5_000
-PAGE_MAX = 100  # of a page that people read
+PAGE_MAX = 100  # people read a page
 REASON_CHARACTERS_MAX = 200
 ADDED_BY_HAND = "added by hand"
 EXPORT_HEADER = ("phone", "reason", "added_at", "source")
@@ -28,7 +28,9 @@ EXPORT_HEADER = ("phone", "reason", "added_at", "source")
 
 @dataclass(frozen=True, slots=True)
 class SuppressionCounts:
-    """`changed`: phones added or removed. `unchanged`: nothing to do, including repeated phones."""
+    """The counts of a change of the list. `changed` are phones that were added or removed. `unchanged` are
+    phones for which there was nothing to do, including repeated ones.
+    """
 
     changed: int
     unchanged: int
@@ -40,7 +42,7 @@ class SuppressionCounts:
 class Suppression:
     """One phone in digits of E.164: why, when and by what it was added.
 
-    `source`: hand, import, service (it refused with 131050), word (the person wrote one), button.
+    `source` is hand, import, service (it refused with 131050), word (the person wrote one) or button.
     """
 
     phone: int
@@ -51,7 +53,7 @@ class Suppression:
 
 @dataclass(frozen=True, slots=True)
 class SuppressionPage:
-    """`next`: what continues the list as `after`; None at its end."""
+    """A page of the list. `next` continues the list as `after`; None at its end."""
 
     entries: list[Suppression]
     next: int | None
@@ -65,8 +67,9 @@ async def add_suppressions(
     *,
     actor: str = "",
 ) -> SuppressionCounts:
-    """Add phones to the list. UsageError, and nothing is added, if one of them cannot be read. `actor`, here
-    and below: who asked for it, for the audit; empty: the user of this process.
+    """Add phones to the list. Raise UsageError, and add nothing, if one of them cannot be read.
+
+    `actor`, here and below, is the one who asked for it, for the audit; empty means the user of this process.
     """
     numbers, reason = _read_phones(phones, region), checked_reason(reason)
     async with connection.transaction():
@@ -78,19 +81,18 @@ async def add_suppressions(
 async def suppress_recipients(
     connection: Connection, phones: Sequence[int], reason: str = ADDED_BY_HAND
 ) -> SuppressionCounts:
-    """Add phones of stored recipients to the list. Notes no audit: the caller knows the campaign."""
+    """Add phones of stored recipients to the list. This notes no audit: the caller knows the campaign."""
     return await store_suppressions(connection, phones, checked_reason(reason), "hand")
 
 
 async def remove_suppressions(
     connection: Connection, phones: Sequence[str], region: str | None = None, *, actor: str = ""
 ) -> SuppressionCounts:
-    """Remove phones from the list. UsageError, and nothing is removed, if one of them cannot be read."""
+    """Remove phones from the list. Raise UsageError, and remove nothing, if one of them cannot be read."""
     numbers = _read_phones(phones, region)
     async with connection.transaction():
-        aliases = [
-            alias for number in numbers for alias in phone_aliases(str(number))
-        ]  # also those not valid
+        # An alias that is not valid is removed too.
+        aliases = [alias for number in numbers for alias in phone_aliases(str(number))]
         removed = await connection.fetch(statements("suppression")["remove"], aliases)
         counts = _counts(numbers, [row["phone"] for row in removed])
         await note_suppressions(connection, "unsuppress", "hand", counts, actor)
@@ -98,7 +100,7 @@ async def remove_suppressions(
 
 
 async def suppression_page(pool: Pool, *, after: int = 0, limit: int = PAGE_MAX) -> SuppressionPage:
-    """The entries with the next greater phones, at most PAGE_MAX."""
+    """Return the entries with the next greater phones, at most PAGE_MAX."""
     limit = max(1, min(limit, PAGE_MAX))
     rows = await pool.fetch(statements("suppression")["page"], after, limit)
     entries = [Suppression(**dict(row)) for row in rows]
@@ -106,7 +108,7 @@ async def suppression_page(pool: Pool, *, after: int = 0, limit: int = PAGE_MAX)
 
 
 async def list_suppressions(database: Connection | Pool) -> AsyncIterator[Suppression]:
-    """The whole list ordered by phone, read in pages."""
+    """Give the whole list ordered by phone, read in pages."""
     after = 0
     while rows := await database.fetch(statements("suppression")["page"], after, PAGE_ROWS):
         for row in rows:
@@ -115,7 +117,7 @@ async def list_suppressions(database: Connection | Pool) -> AsyncIterator[Suppre
 
 
 def export_cells(entry: Suppression) -> tuple[object, ...]:
-    """Return a row of the list as CSV; the header is EXPORT_HEADER. A spreadsheet runs no formula of it."""
+    """Return a row of the list as CSV with the header EXPORT_HEADER. No cell starts a formula."""
     added_at = entry.added_at.isoformat(timespec="seconds")
     return phone_text(entry.phone), safe_cell(entry.reason), added_at, entry.source
 

@@ -1,1 +1,1 @@
-"""Planning: turns an audience file into stored recipients, divided into ranges."""
+"""The planning: an audience file becomes stored recipients, divided into ranges."""

@@ -1,4 +1,4 @@
-"""Changes a planned campaign to other options, by the table in `change_rules.py`."""
+"""The change of a planned campaign to other options, by the table in `change_rules.py`."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class KnownCampaign:
     options: Mapping[str, Any]
 
     def changes_to(self, identity: Identity) -> tuple[Change, ...]:
-        """The differences from what is asked for, and what becomes of each."""
+        """Return the differences from what is asked for, and the consequence of each."""
         zones = {options.get("--time-zone") for options in (self.options, identity.options)}
         return decide_changes(
             self.state, identity.differences(self.options), in_recipient_zone=RECIPIENT in zones
@@ -51,7 +51,9 @@ async def require_allowed(
     changes: Sequence[Change],
     unchanged_in: Collection[CampaignState] = (),
 ) -> None:
-    """ChangeRefused, with every difference, if one may not change. TryLater in a state in which none may."""
+    """Raise ChangeRefused, with all differences, if one may not change; TryLater if none may in this
+    state.
+    """
     if changes and known.state in unchanged_in:
         raise TryLater(
             f'the campaign "{known.name}" is {known.state}, and another person approved it as it is',
@@ -69,11 +71,11 @@ async def require_allowed(
 
 
 class NameTaken(ConfigurationError):
-    """Another campaign has the name."""
+    """The error of a name that another campaign has."""
 
 
 async def differs(connection: Connection, known: KnownCampaign, identity: Identity) -> ConfigurationError:
-    """The error of a create whose name or external id another campaign has."""
+    """Return the error of a create whose name or external id another campaign has."""
     has_name = identity.options[NAME] == known.name
     kind = NameTaken if has_name else ConfigurationError
     differences = "; ".join(map(str, identity.differences(known.options)))
@@ -87,7 +89,7 @@ async def differs(connection: Connection, known: KnownCampaign, identity: Identi
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a campaign is to be changed to. `changes`: all allowed, and none needs a new plan."""
+    """The options to change a campaign to. All of `changes` are allowed, and none needs a new plan."""
 
     spec: CampaignSpec
     schedule: Schedule
@@ -96,8 +98,8 @@ class Asked:
 
 
 async def require_later_start(connection: Connection, known: KnownCampaign, asked: Asked) -> None:
-    """StartsAtOnce if the change starts a campaign that waits for its time. By the database's clock, which
-    starts it. A draft starts only when somebody starts it.
+    """Raise StartsAtOnce if the change starts a campaign that waits for its time. The database's clock
+    decides, because it starts the campaign. A draft starts only when somebody starts it.
     """
     moved = any(change.difference.option == START_AT for change in asked.changes)
     if not moved or known.state is not CampaignState.SCHEDULED:
@@ -111,7 +113,7 @@ async def require_later_start(connection: Connection, known: KnownCampaign, aske
 async def change_row(connection: Connection, known: KnownCampaign, asked: Asked, *, actor: str) -> None:
     """Store the options. Running processes read them within a second.
 
-    TryLater if the campaign changed since it was read.
+    Raise TryLater if the campaign changed since it was read.
     """
     async with connection.transaction():
         found = await connection.fetchval(
@@ -131,7 +133,7 @@ async def change_row(connection: Connection, known: KnownCampaign, asked: Asked,
 
 
 def _columns(known: KnownCampaign, asked: Asked) -> tuple[Any, ...]:
-    """The arguments of the statement `change_campaign` after the first three."""
+    """Return the arguments of the statement `change_campaign` after the first three."""
     spec, schedule, noted = asked.spec, asked.schedule, known.options.get(NOTED, {})
     return (
         asked.identity.content_hash,
@@ -158,7 +160,7 @@ class Replaced:
     actor: str
 
     async def remove(self, connection: Connection, identity: Identity) -> None:
-        """TryLater if it is no draft any more."""
+        """Remove the draft so that it can be planned anew. Raise TryLater if it is no draft any more."""
         changed = [difference.option for difference in identity.differences(self.known.options)]
         await remove_planned(
             connection,

@@ -1,7 +1,7 @@
-"""Which options of a planned campaign may change, and when. Pure: a table and two functions.
+"""The rules of which options of a planned campaign may change, and when. Pure: a table and two functions.
 
-Law: what decides who gets which message changes only while nothing is sent, by a new plan. An option without
-a row here is of that kind.
+Law: an option that decides who gets which message changes only while nothing is sent, by a new plan. An
+option without a row here is of that kind.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ _OF_THE_PLAN_IN_RECIPIENT_ZONE = frozenset({"--window", "--time-zone"})
 
 
 class Effect(StrEnum):
-    """What becomes of a difference."""
+    """The consequence of a difference."""
 
     APPLIED = "applied"
     PLANNED_ANEW = "planned anew"
@@ -44,7 +44,7 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An option that differs from the stored one, and what becomes of it. `reason`: why it is refused."""
+    """An option that differs from the stored one, and the consequence. `reason` says why it is refused."""
 
     difference: Difference
     effect: Effect
@@ -58,16 +58,16 @@ class Change:
 def decide_changes(
     state: CampaignState, differences: Iterable[Difference], *, in_recipient_zone: bool = False
 ) -> tuple[Change, ...]:
-    """What becomes of each difference. If one is refused, none may be applied.
+    """Return the consequence of each difference. If one is refused, none may be applied.
 
-    `in_recipient_zone`: the old or the new `--time-zone` is the recipient's.
+    `in_recipient_zone` says that the old or the new `--time-zone` is the recipient's.
     """
     of_the_plan = _OF_THE_PLAN_IN_RECIPIENT_ZONE if in_recipient_zone else frozenset[str]()
     return tuple(_decide(state, difference, of_the_plan) for difference in differences)
 
 
 def effect_of(changes: Sequence[Change]) -> Effect:
-    """What becomes of the campaign: the strongest effect."""
+    """Return the strongest effect of the changes, which is that on the campaign."""
     effects = {change.effect for change in changes}
     return next(
         (effect for effect in (Effect.REFUSED, Effect.PLANNED_ANEW) if effect in effects), Effect.APPLIED
@@ -78,7 +78,7 @@ def _decide(state: CampaignState, difference: Difference, of_the_plan: frozenset
     option = difference.option
     changeable = frozenset[CampaignState]() if option in of_the_plan else CHANGEABLE.get(option, frozenset())
     if option == NAME:
-        return Change(difference, Effect.REFUSED, "a campaign keeps its name")
+        return Change(difference, Effect.REFUSED, "the name of a campaign cannot change")
     if state in changeable:
         return Change(difference, Effect.APPLIED)
     if state is CampaignState.DRAFT:

@@ -1,4 +1,4 @@
-"""Creates a campaign: checks everything, then plans. The same create again changes nothing."""
+"""The creation of a campaign: everything is checked, then planned. The same create again changes nothing."""
 
 from __future__ import annotations
 
@@ -51,18 +51,19 @@ async def create_campaign(
     unchanged_in: Collection[CampaignState] = (),
     now: bool = False,
 ) -> CreatedCampaign:
-    """Plan a campaign from its audience, or find that it is planned already. `dry_run`: check everything, and
-    store nothing. `change_by`: who changes a campaign that exists with other options, by the table in
-    `change_rules.py`, which may plan a draft anew; None: such a campaign is refused. `open_uploads`: connects
-    to the service if local files of headers must be uploaded. `head_digits`: a dry run also counts recipients
-    by template and so many first digits of their phones. `unchanged_in`: states in which nothing may change.
-    `now`: a change may make a scheduled campaign send at once; else it is refused with StartsAtOnce.
+    """Plan a campaign from its audience, or find that it is planned already.
 
-    Raises UsageError for a wrong option, ConfigurationError for a wrong file, template or number and for a
+    `dry_run` checks everything and stores nothing; with `head_digits`, it also counts recipients by template
+    and so many first digits of their phones. `change_by` names who changes a campaign that exists with other
+    options, by the table in `change_rules.py`, which may plan a draft anew; with None, such a campaign is
+    refused. `open_uploads` connects to the service if local files of headers must be uploaded. In the states
+    `unchanged_in`, nothing may change. With `now`, a change may make a scheduled campaign send at once; else
+    it is refused with StartsAtOnce. `disk` is the disk of the database, if it is on this machine.
+
+    Raise UsageError for a wrong option, ConfigurationError for a wrong file, template or number and for a
     name that another campaign has, and TryLater while another process creates it. It then leaves nothing
-    behind, except the list of rejects if they are the reason. `disk`: the disk of the database, if it is on
-    this machine; TryLater if it gets too full. The list of rejects and a half-planned campaign may then be
-    left behind; the next create removes them.
+    behind, except the list of rejects if they are the reason. Raise TryLater if the disk gets too full. The
+    list of rejects and a half-planned campaign may then be left behind; the next create removes them.
     """
     guards = spec.checked_guards()
     schedule = guards.schedule
@@ -145,8 +146,8 @@ async def _same_audience(connection: Connection, identity: Identity, created: Cr
 
 
 async def planned_row(connection: Connection, spec: CampaignSpec, *, dry_run: bool) -> asyncpg.Record | None:
-    """The planned campaign with this name or external id, if any. Removes what an interrupted create left,
-    unless it is a dry run.
+    """Return the planned campaign with this name or external id, if there is one. Unless it is a dry run,
+    remove what an interrupted create left.
     """
     rows = await connection.fetch(statements("plan")["same_identity"], spec.name, spec.external_id)
     planned = []

@@ -1,4 +1,4 @@
-"""What a create, or a change of a campaign, led to."""
+"""The result of a create, or of a change of a campaign."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from drumbeat.engine.core.states import CampaignState
 
 @dataclass(frozen=True, slots=True)
 class CreatedCampaign:
-    """A campaign that now exists. `unchanged`: it existed before, and nothing was done.
+    """A campaign that now exists. `unchanged` says that it existed before, and that nothing was done.
 
-    `rejects_path`: the list of rejected and duplicate rows, if there are any; `reject_codes` counts them.
-    `encoding`: how the audience was decoded; None if it was not read again. `same_audience`: other campaigns
-    with the same file, except those cancelled before they sent anything. `same_people`: see
-    `recent_campaigns`. `changes`: of a campaign that existed. `dry_run`: it does not exist, its
-    `campaign_id` is 0, and the rest is what a create would say now. `templates`: with the recipients of each
-    if there are several. `unmatched`: rows by a language that no template has; they get the fallback.
-    `heads`: of a dry run that counts them, see `create_campaign`.
+    `rejects_path` is the list of rejected and duplicate rows, if there are any; `reject_codes` counts them.
+    `encoding` is how the audience was decoded; None if it was not read again. `same_audience` are other
+    campaigns with the same file, except those cancelled before they sent anything. `recent_campaigns`
+    explains `same_people`. `changes` are those of a campaign that existed. `dry_run` says that it does not
+    exist: its `campaign_id` is 0, and the rest is what a create would say now. `templates` have the
+    recipients of each if there are several. `unmatched` counts rows by a language that no template has; they
+    get the fallback. `heads` are those of a dry run that counts them, see `create_campaign`.
     """
 
     campaign_id: int
@@ -53,7 +53,7 @@ class CreatedCampaign:
     start_at: datetime | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """What the command line and the console both say."""
+        """Return the document that the command line and the console both show."""
         counts = self.counts
         return {
             "name": self.name,

@@ -1,4 +1,4 @@
-"""How a campaign's recipients are divided into ranges: by number alone, or by time zones too."""
+"""The division of a campaign's recipients into ranges: by number alone, or by time zones too."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ from drumbeat.engine.core.sending_hours import SendingHours
 
 @dataclass(slots=True)
 class Cutting:
-    """`plan`: the ranges without zones. `hours`: in the zone of each recipient, from `begins`; None: ranges
-    have no zones.
+    """The way in which a campaign is cut into ranges. `plan` has the ranges without zones. `hours` are those
+    in the zone of each recipient, from `begins`; None means that ranges have no zones.
 
-    `zones`: all sets of zones that recipients had so far; None without `hours`.
+    `zones` has all sets of zones that recipients had so far; None without `hours`.
     """
 
     plan: RangePlan
@@ -37,7 +37,7 @@ class Cutting:
 
     @property
     def canary_below(self) -> int:
-        """The ranges of the canary have smaller ordinals than this, all others have not."""
+        """Return the ordinal below which all ranges of the canary are, and no others."""
         return self.plan.canary_ranges if self.hours is None else sum(self.plan.canaries)
 
     def cut(
@@ -49,8 +49,10 @@ class Cutting:
         left_out: Sequence[int],
         suppressed: Sequence[int],
     ) -> RangeCut | ZonedCut:
-        """The cut of one chunk: into `range_ids` of these sizes, or into ranges that `new_id` names when
-        they are needed. `canary`: how many of its recipients, the first ones, are of the canary.
+        """Cut one chunk into `range_ids` of these sizes, or into ranges that `new_id` names when they are
+        needed.
+
+        `canary` is how many recipients of the chunk, the first ones, are of the canary.
         """
         if self.hours is None:
             return RangeCut(range_ids, sizes, left_out, suppressed)

@@ -1,4 +1,4 @@
-"""Stops planning while the disk of the database still has enough space for sending."""
+"""A limit that stops planning while the disk of the database still has enough space for sending."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -15,7 +15,7 @@ RESERVE = 2
 
 
 def stop_when_disk_is_short(disk: Disk | None, progress: ProgressCallback) -> ProgressCallback:
-    """A progress callback that raises TryLater when the disk is short of space.
+    """Return a progress callback that raises TryLater when the disk is short of space.
 
     If planning filled the disk, the database would stop, and all sending with it.
     """

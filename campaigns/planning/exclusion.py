@@ -1,4 +1,4 @@
-"""Whom a campaign leaves out: the people of a file, or the recipients of another campaign."""
+"""The people whom a campaign leaves out: those of a file, or the recipients of another campaign."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -30,7 +30,7 @@ class Exclusion:
 async def open_exclusions(
     connection: Connection, names: Sequence[str], files: ExitStack
 ) -> Sequence[Exclusion]:
-    """A name is that of a file if there is one, else that of a campaign. `files` closes the files."""
+    """Open each exclusion: a file if there is one of the name, else a campaign. `files` closes them."""
     return [await _opened(connection, name, files) for name in names]
 
 
@@ -48,7 +48,7 @@ async def _opened(connection: Connection, name: str, files: ExitStack) -> Exclus
 async def stage_exclusions(connection: Connection, exclusions: Sequence[Exclusion], rules: RowRules) -> None:
     """Write their canonical phones to the session's table `excluded`.
 
-    ConfigurationError if a phone of a file cannot be read: that person would get the message.
+    Raise ConfigurationError if a phone of a file cannot be read: that person would get the message.
     """
     for exclusion in exclusions:
         if exclusion.source is None:
@@ -73,7 +73,7 @@ async def _phones(source: OpenAudience, rules: RowRules) -> AsyncIterator[bytes]
 
 
 def _check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
-    """By the campaign's column of phones; a list of another origin calls it `phone`."""
+    """Return the check by the campaign's column of phones, or by `phone` in a list of another origin."""
     plain = RowRules(region=rules.region, as_mobile=rules.as_mobile)
     try:
         return row_check(header, where, replace(plain, phone_column=rules.phone_column, mapped=rules.mapped))

@@ -1,4 +1,4 @@
-"""What fills a campaign's templates: their optional buttons, and a column or fixed text for each variable."""
+"""The values that fill a campaign's templates: buttons, and a column or fixed text for each variable."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +23,10 @@ class Filling:
 
 
 def fill(spec: CampaignSpec, templates: Sequence[CampaignTemplate], header: Sequence[str]) -> Filling:
-    """`header`: the columns of the audience. UsageError for a placeholder that nothing fills, or that not all
-    templates have, and as `read_params` does.
+    """Return what fills the templates. `header` has the columns of the audience.
+
+    Raise UsageError for a placeholder that nothing fills, or that not all templates have, and as
+    `read_params` does.
     """
     found = read_params(templates[0], spec.params, [*header, *spec.mapped])
     filled = [template.filled(found.buttons) for template in templates]

@@ -1,4 +1,4 @@
-"""Reads a free-form message, as `message send` takes it."""
+"""A reader of a free-form message, as `message send` takes it."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ MESSAGE_BYTES_MAX = 256 * 1024  # the requests of all types are far smaller
 
 
 def read_message(text: bytes, where: str) -> dict[str, Any]:
-    """A message in JSON, as the interface shows it: `type`, and the content under the name of the type."""
+    """Read a message in JSON, in the interface's form: `type`, and the content under the type's name."""
     if len(text) > MESSAGE_BYTES_MAX:
         raise UsageError(f"the message is longer than {MESSAGE_BYTES_MAX:,} bytes", where=where)
     try:
@@ -35,5 +35,5 @@ def read_message(text: bytes, where: str) -> dict[str, Any]:
 
 
 def with_reply(message: dict[str, Any], reply_to: str | None) -> dict[str, Any]:
-    """The message as an answer to the message with this wamid."""
+    """Return the message as an answer to the message with this wamid."""
     return message if reply_to is None else {**message, "context": {"message_id": reply_to}}

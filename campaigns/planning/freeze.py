@@ -1,5 +1,5 @@
-"""Turns staged rows into ranges, range counters and recipients. One session holds the staged rows; others
-write the recipients by COPY.
+"""The step that turns staged rows into ranges, range counters and recipients. One session holds the staged
+rows; others write the recipients by COPY.
 
 Law: a chunk is one transaction. Its ranges and range counters are counted from the recipients that it wrote.
 It locks the campaign's row, so that nobody removes the campaign as the leftover of a killed create while a
@@ -43,7 +43,9 @@ class _Job:
 
 
 class FrozenCounts(NamedTuple):
-    """What was written: all recipients, among them the suppressed ones and those without sending hours."""
+    """The counts of what was written. `recipients` counts all, among them the suppressed ones and those
+    without sending hours.
+    """
 
     recipients: int
     suppressed: int
@@ -116,7 +118,7 @@ class _Freezing:
             yield cut.recipients(rows)
 
     async def _lines(self, chunk: Chunk) -> tuple[list[int], list[int]]:
-        """The lines of the chunk that are left out, and the lines of its suppressed rows."""
+        """Return the lines of the chunk that are left out, and the lines of its suppressed rows."""
         sql = statements("plan")
         bounds = (chunk.above_line, chunk.last_line)
         async with self.reading:

@@ -23,7 +23,7 @@ AT_ONCE = 4  # the client holds as many connections
 
 
 def require_header_file(kind: str, path: Path) -> None:
-    """UsageError unless a header of this kind can show the one file of all recipients."""
+    """Raise UsageError unless a header of this kind can show the one file of all recipients."""
     try:
         problem = file_problem(kind, path)
     except OSError:
@@ -33,9 +33,10 @@ def require_header_file(kind: str, path: Path) -> None:
 
 
 def header_content(spec: CampaignSpec) -> str | None:
-    """What identifies the one link or file of all headers: the link, or the hash of the file. None without.
+    """Return the identity of the one link or file of all headers: the link, or the hash of the file; None if
+    there is neither.
 
-    ConfigurationError if the file cannot be read.
+    Raise ConfigurationError if the file cannot be read.
     """
     if spec.header is None or spec.header_column is not None:
         return None
@@ -44,7 +45,7 @@ def header_content(spec: CampaignSpec) -> str | None:
 
 
 def require_few_files(files: Collection[str], numbers: Sequence[str], where: str) -> None:
-    """ConfigurationError if the files of an audience are more than Drumbeat uploads."""
+    """Raise ConfigurationError if the files of an audience are more than Drumbeat uploads."""
     if len(files) * len(numbers) > UPLOADS_MAX:
         raise ConfigurationError(
             f"the header names {len(files):,} files for {len(numbers):,} numbers; {UPLOADS_MAX:,} uploads are"
@@ -55,7 +56,7 @@ def require_few_files(files: Collection[str], numbers: Sequence[str], where: str
 
 
 def header_files(kind: str, directory: Path, references: Collection[str]) -> list[HeaderFile]:
-    """The files as they are now. ConfigurationError if one was removed since its row was read."""
+    """Return the files as they are now. Raise ConfigurationError if one was removed since it was checked."""
     return [_header_file(kind, directory, reference) for reference in sorted(references)]
 
 
@@ -78,8 +79,10 @@ async def upload_files(
     numbers: Sequence[str],
     progress: ProgressCallback,
 ) -> None:
-    """Upload each content for each number, unless the service has it already. Nothing of the campaign is
-    stored then; the uploads are, so that the next create does not repeat them.
+    """Upload each content for each number, unless the service has it already.
+
+    Nothing of the campaign is stored at that time. The uploads are stored, so that the next create does not
+    repeat them.
     """
     wanted = list(
         {

@@ -13,8 +13,8 @@ if TYPE_CHECKING:  # most campaigns have no file to upload
 
 
 def uploads_with(settings: Settings) -> OpenUploads:
-    """Connects to the service for uploads, only if there is one. ConfigurationError then, if its settings are
-    incomplete.
+    """Return a function that connects to the service, which is called only if there is an upload. It raises
+    ConfigurationError if the settings of the service are incomplete.
     """
 
     def open_uploads() -> AbstractAsyncContextManager[UploadFile]:

@@ -1,4 +1,4 @@
-"""Reads `--param` against a template: which column fills each placeholder.
+"""A reader of `--param` for a template: it finds the column that fills each placeholder.
 
 Law: if the text before the first colon is the word of a placeholder, the rest is the column, whatever it
 holds. Any other text is a column of its own, for the next placeholder in order.
@@ -21,8 +21,10 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+:.+")
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """What fills a template. `columns`: a column or `=text` for each placeholder in order, without the media
-    of the header. `buttons`: the indexes of the optional buttons that are filled.
+    """The values that fill a template.
+
+    `columns` has a column or `=text` for each placeholder in order, without the media of the header.
+    `buttons` are the indexes of the optional buttons that are filled.
     """
 
     columns: tuple[str, ...]
@@ -31,7 +33,7 @@ class Params:
 
 @dataclass(slots=True)
 class _Given:
-    """`--param` sorted by its two forms. `unknown`: texts that look named, but name nothing."""
+    """The texts of `--param` by their two forms. `unknown` texts look named, but name nothing."""
 
     by_word: dict[str, str] = field(default_factory=dict)
     in_order: list[str] = field(default_factory=list)
@@ -39,10 +41,10 @@ class _Given:
 
 
 def read_params(template: CampaignTemplate, params: Sequence[str], columns: Sequence[str]) -> Params:
-    """`columns`: those of the audience, under all of their names.
+    """Return the column of each placeholder. `columns` has those of the audience, under all of their names.
 
-    UsageError for a name that the template does not have or that is given twice, for a placeholder without a
-    column, and if placeholders are filled by name as well as in order.
+    Raise UsageError for a name that the template does not have or that is given twice, for a placeholder
+    without a column, and if placeholders are filled by name as well as in order.
     """
     required = [each for each in template.compiled().placeholders if each.component != MEDIA]
     optional = template.optional_buttons()

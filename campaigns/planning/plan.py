@@ -12,8 +12,8 @@ from dataclasses import dataclass
 class PlanCounts:
     """The rows of an audience, by what became of them.
 
-    `suppressed` rows are among the recipients; None if an earlier call made the plan. So are those
-    `without_hours`: their time zones never allow sending.
+    `suppressed` rows are among the recipients; None if an earlier call made the plan. The rows
+    `without_hours` are among them too: their time zones never allow sending.
     """
 
     audience_rows: int

@@ -1,4 +1,4 @@
-"""Plans a campaign: audience → checked rows → staged rows → recipients in ranges, in one database session."""
+"""The plan of a campaign: audience → checked rows → staged rows → recipients in ranges, in one session."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class Planning:
         )
 
     async def _upload(self, staged: Staged, rules: RowRules) -> list[HeaderFile]:
-        """The local files of the headers, which the service has then."""
+        """Upload the local files of the headers, and return them. The service has them then."""
         if rules.media is None or not staged.files:
             return []
         numbers = self.spec.phone_number_ids
@@ -215,8 +215,9 @@ class Planning:
         return campaign_id, counts
 
     async def _finish(self, campaign_id: int, counts: PlanCounts) -> None:
-        """Mark it as planned, a retry together with its links. TryLater, and nothing is left, if another
-        retry has one of its recipients by now.
+        """Mark the campaign as planned, a retry together with its links.
+
+        Raise TryLater, and leave nothing, if another retry has one of its recipients by now.
         """
         try:
             async with self.connection.transaction():
@@ -250,7 +251,7 @@ class Planning:
     def _columns(
         self, templates: Sequence[CampaignTemplate], variables: Sequence[str], noted: Mapping[str, Any]
     ) -> tuple[Any, ...]:
-        """The arguments of the statement `insert_campaign`."""
+        """Return the arguments of the statement `insert_campaign`."""
         options = {**self.identity.options, VARIABLES: list(variables)}
         return (
             self.spec.name,
@@ -284,7 +285,7 @@ def _counts(staged: Staged, suppressed: int, without_hours: int = 0) -> PlanCoun
 
 
 async def limits_per_s_of(connection: Connection, numbers: list[str], database: str) -> list[float]:
-    """The limits of these numbers, in any order; ConfigurationError if one is not stored."""
+    """Return the limits of these numbers, in any order. Raise ConfigurationError if one is not stored."""
     rows = await connection.fetch(statements("plan")["limits_of_numbers"], numbers, DEFAULT_LIMIT_PER_S)
     limits_per_s = {row["phone_number_id"]: row["limit_per_s"] for row in rows}
     missing = sorted(set(numbers) - limits_per_s.keys())

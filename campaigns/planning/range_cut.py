@@ -1,4 +1,4 @@
-"""Divides a chunk's staged rows into ranges and writes them as text for COPY.
+"""The division of a chunk's staged rows into ranges, which are written as text for COPY.
 
 A staged row is not taken apart. Its range, its number in the range and whether it is skipped are written in
 front of it.
@@ -17,7 +17,7 @@ _SUPPRESSED = b"\t%d\tsuppressed\t"
 
 
 class RangeCut:
-    """Divides one chunk into ranges; `sizes` says how many recipients each range takes.
+    """The division of one chunk into ranges. `sizes` says how many recipients each range takes.
 
     `duplicates` and `suppressed` are lines of the chunk, ascending. Duplicates are left out.
     """
@@ -34,10 +34,10 @@ class RangeCut:
         self._duplicates = duplicates
         self._suppressed = suppressed
         self._range = 0  # the position of the present range
-        self._seq = 0  # its recipients that are written
+        self._seq = 0  # the number of its recipients that are written
 
     def recipients(self, staged: bytes) -> bytes:
-        """The next batch of the chunk as rows of `COLUMNS`; empty if all of it are duplicates."""
+        """Return the next batch of the chunk as rows of `COLUMNS`; empty if all are duplicates."""
         rows = without_lines(staged.split(b"\n"), self._duplicates)
         suppressed = _indexes(rows, self._suppressed)
         cut: list[bytes] = []
@@ -57,7 +57,7 @@ class RangeCut:
 
 
 def without_lines(rows: list[bytes], lines: Sequence[int]) -> list[bytes]:
-    """The rows but those with these lines; both ascend."""
+    """Return the rows without those in these lines. Both ascend."""
     indexes = _indexes(rows, lines)
     if not indexes:
         return rows
@@ -68,7 +68,7 @@ def without_lines(rows: list[bytes], lines: Sequence[int]) -> list[bytes]:
 
 
 def _indexes(rows: Sequence[bytes], lines: Sequence[int]) -> list[int]:
-    """The indexes of the rows with these lines. Both ascend; some lines may be of other batches."""
+    """Return the indexes of the rows in these lines. Both ascend; some lines may be of other batches."""
     if not rows or not lines:
         return []
     line_before = _line(rows[0])
@@ -92,5 +92,5 @@ def _line(row: bytes) -> int:
 
 @cache
 def _heads(range_size: int) -> list[bytes]:
-    """The text between the range id and the staged row, for each recipient of a range."""
+    """Return the text between the range id and the staged row, for each recipient of a range."""
     return [_NOT_SKIPPED % seq for seq in range(1, range_size + 1)]

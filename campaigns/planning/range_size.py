@@ -1,4 +1,4 @@
-"""How many recipients each range holds, from the campaign's size, its numbers' limits and its canary."""
+"""The number of recipients in each range, by the campaign's size, its numbers' limits and its canary."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ SMALL_RANGES_MAX = 10_000  # of a campaign; closing it and its report read them 
 
 
 def range_size(recipients: int, limits_per_s: Sequence[float]) -> int:
-    """Recipients of a range, for a campaign that is sent through numbers with these limits."""
+    """Return how many recipients a range has, for a campaign sent through numbers with these limits."""
     if len(limits_per_s) == 1:
         return RANGE_SIZE
     together_per_s = sum(limits_per_s)
@@ -27,9 +27,11 @@ def range_size(recipients: int, limits_per_s: Sequence[float]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RangePlan:
-    """`size`: of a full range. `sizes`: how many recipients each range takes, by chunk. `canary_ranges`: how
-    many ranges, the first ones, hold the canary. `canary_size`: of a full one of them. `canaries`: the
-    canary's recipients by chunk, the first of each.
+    """The ranges of a campaign. `size` is that of a full range. `sizes` has, by chunk, how many recipients
+    each range takes.
+
+    The first `canary_ranges` ranges hold the canary; `canary_size` is that of a full one of them. `canaries`
+    has, by chunk, how many of the recipients, the first of each chunk, are of the canary.
     """
 
     size: int
@@ -40,8 +42,8 @@ class RangePlan:
 
 
 def plan_ranges(chunks: Sequence[int], size: int, canary: int = 0, numbers: int = 1) -> RangePlan:
-    """Ranges for chunks of so many recipients. The first `canary` recipients get ranges of their own, as many
-    as there are `numbers`, so that each number sends a part.
+    """Return the ranges for chunks of so many recipients. The first `canary` recipients get ranges of their
+    own, as many as there are `numbers`, so that each number sends a part.
     """
     canary_size, canary_ranges, sizes, heads = min(size, ceil(canary / numbers)), 0, [], []
     for recipients in chunks:
@@ -55,7 +57,7 @@ def plan_ranges(chunks: Sequence[int], size: int, canary: int = 0, numbers: int 
 
 
 def _cut(recipients: int, size: int) -> list[int]:
-    """Full ranges, and a smaller one for the rest."""
+    """Return full ranges, and a smaller one for the rest."""
     if not recipients:
         return []
     full, rest = divmod(recipients, size)

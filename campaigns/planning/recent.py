@@ -1,4 +1,4 @@
-"""Finds earlier campaigns whose recipients are people of a new audience as well."""
+"""The search for earlier campaigns whose recipients are people of a new audience as well."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -16,7 +16,7 @@ RECENT_DAYS = 7  # a second message within a week is what recipients notice
 class RecentCampaign:
     """An earlier campaign, and how many people of the audience are its recipients too.
 
-    `since`: when it started; if it has not `started`, when it was created.
+    `since` is when it started; if it has not `started`, when it was created.
     """
 
     name: str
@@ -29,10 +29,11 @@ class RecentCampaign:
 
 
 async def recent_campaigns(connection: Connection, spec: CampaignSpec) -> tuple[RecentCampaign, ...]:
-    """The campaigns of the last RECENT_DAYS with the most people of the staged audience, ten at most.
+    """Return the campaigns of the last RECENT_DAYS with the most people of the staged audience, ten at most.
 
-    Not the campaign whose result the audience is: who retries it means the same people. None for a message to
-    one person, which has no options as given: it must not wait for a look at all recipients of a week.
+    If the audience is the result of a campaign, that campaign is left out: a retry means the same people. A
+    message to one person, which has no options as given, gets none: it must not wait for a look at all
+    recipients of a week.
     """
     if not spec.given:
         return ()

@@ -1,4 +1,5 @@
-"""Removes campaigns that never sent: what an interrupted create left, drafts, and what was not started.
+"""The removal of campaigns that never sent: what an interrupted create left, drafts, and what was not
+started.
 
 Law: a campaign is first marked as not planned, so that nobody can start it, and its row goes last. A removal
 that is killed is finished by the next create of the name, or by the next delete.
@@ -17,7 +18,7 @@ from drumbeat.engine.store.queries import queries
 
 
 async def lock_names(connection: Connection, name: str, external_id: str | None) -> None:
-    """Take the locks of a create, which the session holds until it ends; TryLater if another one has them."""
+    """Take the locks of a create, held until the session ends. Raise TryLater if another has them."""
     keys = [f"name:{name}"] + ([f"external:{external_id}"] if external_id else [])
     for key in keys:
         if not await connection.fetchval(statements("plan")["try_lock"], key):
@@ -27,7 +28,7 @@ async def lock_names(connection: Connection, name: str, external_id: str | None)
 
 
 async def remove_leftovers(connection: Connection, campaign_id: int) -> None:
-    """Remove an unplanned campaign, its row last. TryLater while the interrupted create still writes."""
+    """Remove an unplanned campaign, its row last. Raise TryLater while its create still writes."""
     sql = statements("plan")
     while True:
         async with connection.transaction():
@@ -58,7 +59,7 @@ async def remove_planned(
 ) -> None:
     """Remove a planned campaign with its recipients, and note who did it. The caller holds its locks.
 
-    TryLater if it was started, or is in none of these `states` any more.
+    Raise TryLater if it was started, or is in none of these `states` any more.
     """
     async with connection.transaction():
         if await connection.fetchval(statements("plan")["retire"], campaign_id, list(states)) is None:

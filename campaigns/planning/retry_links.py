@@ -8,10 +8,11 @@ from drumbeat.engine.store.database import Connection
 
 
 async def link_retry(connection: Connection, campaign_id: int, retried: str, recipients: int) -> None:
-    """Link each of the `recipients` of a retry. Without its link, nobody would look at what became of the
-    earlier message before the new one is sent.
+    """Link each of the `recipients` of a retry to the earlier message. Without the link, the sender would not
+    look at the result of that message before it sends the new one.
 
-    TryLater if another retry of the campaign `retried` has one of them: the database allows one at a time.
+    Raise TryLater if another retry of the campaign `retried` has one of them: the database allows one at a
+    time.
     """
     try:
         linked = await connection.fetchval(statements("plan")["link_retry"], campaign_id, retried)

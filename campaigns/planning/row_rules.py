@@ -11,6 +11,8 @@ from drumbeat.engine.store.database import Connection
 
 
 async def row_rules(connection: Connection, spec: CampaignSpec, header: Sequence[str]) -> RowRules:
-    """`header`: the columns of the audience. Errors as `load_templates` and `fill`."""
+    """Return the rules of the rows. `header` has the columns of the audience. Raise the errors of
+    `load_templates` and `fill`.
+    """
     templates = await load_templates(connection, spec, database=await describe_database(connection))
     return fill(spec, templates, header).rules

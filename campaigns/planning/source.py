@@ -1,4 +1,4 @@
-"""Opens the audience of a campaign, wherever it comes from."""
+"""The opening of a campaign's audience, wherever it comes from."""
 
 import asyncio
 from contextlib import ExitStack
@@ -15,7 +15,7 @@ from drumbeat.engine.store.database import close, connect
 
 
 async def open_source(url: str, spec: CampaignSpec, files: ExitStack) -> OpenAudience:
-    """The open audience; `files` closes what it needs. `url`: Drumbeat's database.
+    """Return the open audience. `files` closes what it needs. `url` is that of Drumbeat's database.
 
     Rows that are not in a file are all read here, so that no transaction stays open while they are planned.
     """

@@ -6,7 +6,7 @@ from drumbeat.campaigns.options.spec import CampaignSpec
 
 
 def spec_rules(spec: CampaignSpec) -> RowRules:
-    """The rules of the rows. Stored people were read before: no rule of a file is theirs."""
+    """Return the rules of the rows. Stored people were read before, so no rule of a file applies to them."""
     if isinstance(spec.audience, CampaignResult):
         return RowRules(params=tuple(spec.params), is_stored=True)
     return file_rules(spec)

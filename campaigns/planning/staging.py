@@ -1,4 +1,4 @@
-"""Copies an audience to temporary tables of one session, then finds duplicates there.
+"""The copy of an audience to temporary tables of one session, and the search for duplicates there.
 
 Memory does not grow with the audience. A batch is read and checked while the previous one is copied.
 """
@@ -27,10 +27,10 @@ CHUNK_ROWS = 50 * RANGE_SIZE
 
 @dataclass(slots=True)
 class Chunk:
-    """Staged rows that are frozen in one transaction: lines after `above_line`, up to `last_line`.
+    """The staged rows that are frozen in one transaction: lines after `above_line`, up to `last_line`.
 
-    `batches`: the numbers of their batches. `duplicates`: how many rows repeat an earlier one; `excluded`:
-    how many are in what --exclude names. Both are known after `find_duplicates`.
+    `batches` has the numbers of their batches. `duplicates` counts rows that repeat an earlier one, and
+    `excluded` rows that --exclude names. Both are known after `find_duplicates`.
     """
 
     above_line: int
@@ -49,9 +49,9 @@ class Chunk:
 class Staged:
     """The contents of the staging tables.
 
-    `unmatched` counts rows by the language that they name and that the campaign does not have.
-    `by_template`: recipients by the index of their template, if there are several; `find_duplicates` sets it.
-    `files`: what the rows name as files of the header.
+    `unmatched` counts rows by the language that they name and that the campaign does not have. `by_template`
+    counts recipients by the index of their template, if there are several; `find_duplicates` sets it. `files`
+    are the header files that the rows name.
     """
 
     rows: int = 0
@@ -66,12 +66,12 @@ class Staged:
 
     @property
     def duplicates(self) -> int:
-        """Found so far by `find_duplicates`."""
+        """Return how many duplicates `find_duplicates` has found so far."""
         return sum(chunk.duplicates for chunk in self.chunks)
 
     @property
     def excluded(self) -> int:
-        """Found so far by `find_duplicates`."""
+        """Return how many excluded rows `find_duplicates` has found so far."""
         return sum(chunk.excluded for chunk in self.chunks)
 
     @property
@@ -109,7 +109,7 @@ async def stage(
 ) -> Staged:
     """Copy all good rows to the session's staging tables and list the rejects.
 
-    `has_choice`: the keys of the batches hold the index of a template.
+    `has_choice` says that the keys of the batches hold the index of a template.
     """
     sql = statements("plan")
     await connection.execute(sql["prepare_session"])
@@ -130,7 +130,7 @@ async def stage(
 
 
 async def _read_ahead(batches: Iterator[StagedBatch]) -> AsyncGenerator[StagedBatch, None]:
-    """The batches; each is fetched in a thread while the previous one is in use."""
+    """Give the batches. A thread fetches each while the previous one is in use."""
     # A shielded future, not a task: cancelling it would hide that its thread still runs.
     fetch = partial(asyncio.get_running_loop().run_in_executor, None, next, batches, None)
     ahead = fetch()

@@ -19,8 +19,9 @@ class StartsAtOnce(UsageError):
 
 
 def require_now(name: str, start_at: datetime | None, started_at: datetime | None, *, now: bool) -> None:
-    """StartsAtOnce unless `now`, of a campaign that is resumed when its start has passed. One that was
-    started goes on, and a draft that was paused had no time to wait for.
+    """Raise StartsAtOnce, unless `now`, if a campaign is resumed when its start has passed.
+
+    A campaign that was started goes on. A draft that was paused had no time to wait for.
     """
     if start_at is not None and started_at is None and not now:
         raise StartsAtOnce(name, start_at)

@@ -21,7 +21,7 @@ _ANY_MEDIA = Media(media_id="0")
 
 
 def placeholders_of(template: CampaignTemplate) -> tuple[Placeholder, ...]:
-    """The placeholders in the order of `--param`. UnusableTemplate if the template cannot be filled."""
+    """Return the placeholders in the order of `--param`. Raise UnusableTemplate if it cannot be filled."""
     media = _ANY_MEDIA if template.header_kind else None
     return tuple(replace(template, header_media=media).compiled().placeholders)
 
@@ -29,9 +29,10 @@ def placeholders_of(template: CampaignTemplate) -> tuple[Placeholder, ...]:
 async def load_template(
     connection: Connection, name: str, language: str, header_media: Media | None, *, database: str
 ) -> CampaignTemplate:
-    """The stored template with this name and language, if it is approved.
+    """Return the stored template with this name and language, if it is approved.
 
-    ConfigurationError names the similar names, the languages or the status that were found instead.
+    Raise a ConfigurationError that names the similar names, the languages or the status that were found
+    instead.
     """
     rows = await connection.fetch(statements("plan")["templates_of_name"], name)
     found = next((row for row in rows if row["language"] == language), None)
@@ -48,7 +49,7 @@ async def load_template(
 
 
 async def other_languages(connection: Connection, template: CampaignTemplate) -> list[CampaignTemplate]:
-    """The template in its other languages, as far as they are approved."""
+    """Return the template in its other languages that are approved."""
     rows = await connection.fetch(statements("plan")["templates_of_name"], template.name)
     return [
         replace(template, language=row["language"], definition=row["definition"])
@@ -74,7 +75,7 @@ async def _unknown(
 
 
 def check_header(template: CampaignTemplate) -> None:
-    """UsageError unless media are given exactly if the template's header takes them."""
+    """Raise UsageError if media are missing for the header, or given for one that takes none."""
     kind, media = template.header_kind, template.header_media
     what = f"the template {template.name} ({template.language})"
     if kind and media is None:
@@ -93,7 +94,7 @@ def check_header(template: CampaignTemplate) -> None:
 
 
 def check_same_placeholders(templates: Sequence[CampaignTemplate]) -> None:
-    """UsageError, with every difference, unless the other templates have the placeholders of the first."""
+    """Raise UsageError, with every difference, unless all templates have the placeholders of the first."""
     first, *others = templates
     wanted = first.compiled().placeholders
     parts = [

@@ -24,9 +24,9 @@ EMPTY = "(empty)"  # shown for a cell without a language
 async def load_templates(
     connection: Connection, spec: CampaignSpec, *, database: str
 ) -> list[CampaignTemplate]:
-    """The templates that the options ask for, and their headers checked against the options.
+    """Return the templates that the options ask for. Their headers are checked against the options.
 
-    Raises ConfigurationError for a template that cannot be sent, and UsageError for options that do not fit.
+    Raise ConfigurationError for a template that cannot be sent, and UsageError for options that do not fit.
     """
     templates = await _load(connection, spec, database)
     for template in templates:
@@ -46,7 +46,7 @@ async def _load(connection: Connection, spec: CampaignSpec, database: str) -> li
 async def _languages(
     connection: Connection, spec: CampaignSpec, variant: Variant, database: str
 ) -> dict[str, CampaignTemplate]:
-    """The templates of a variant by language, the fallback first."""
+    """Return the templates of a variant by language, the fallback first."""
     first = await load_template(
         connection, variant.template, spec.language, spec.header_media, database=database
     )
@@ -55,7 +55,7 @@ async def _languages(
 
 
 def rules_for(spec: CampaignSpec, templates: Sequence[CampaignTemplate]) -> RowRules:
-    """The rules of `spec`, with the choice between the templates if there is one."""
+    """Return the rules of `spec`, with the choice between the templates if there is one."""
     if spec.language_column is None and not spec.variants:
         return spec_rules(spec)
     languages = tuple(dict.fromkeys(template.language for template in templates))
@@ -69,7 +69,7 @@ def rules_for(spec: CampaignSpec, templates: Sequence[CampaignTemplate]) -> RowR
 def with_recipients(
     templates: Sequence[CampaignTemplate], by_template: Mapping[int, int]
 ) -> list[CampaignTemplate]:
-    """The templates with how many recipients get each; one template alone stays as it is."""
+    """Return the templates with the number of recipients of each. A template that is alone stays as it is."""
     if len(templates) == 1:
         return list(templates)
     return [
@@ -78,13 +78,13 @@ def with_recipients(
 
 
 def unmatched_text(unmatched: Mapping[str, int]) -> str:
-    """The most frequent first: `fr 12, (empty) 3`."""
+    """Return the languages that no template has, the most frequent first: `fr 12, (empty) 3`."""
     ordered = sorted(unmatched.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{value or EMPTY} {count:,}" for value, count in ordered)
 
 
 def check_languages(spec: CampaignSpec, unmatched: Mapping[str, int]) -> None:
-    """ConfigurationError if --strict-language is given and rows name no language of the template."""
+    """Raise ConfigurationError if --strict-language is given and rows name no language of a template."""
     if spec.strict_language and unmatched:
         rows = pluralise(sum(unmatched.values()), "row names", "rows name")
         raise ConfigurationError(

@@ -1,4 +1,5 @@
-"""Divides a chunk's staged rows into ranges by the time zones of their phones: a range has one set of zones.
+"""The division of a chunk's staged rows into ranges by the time zones of their phones: a range has one set of
+zones.
 
 So a range waits as a whole while its zones forbid sending. The rows of a zone keep their order.
 """
@@ -24,11 +25,11 @@ class _OpenRange:
 
 
 class ZonedCut:
-    """Divides one chunk. `zones`: the zones of each range that got recipients, by its id; None: all of its
-    recipients are skipped. `canary_zones`: of the ranges that hold the first `canary` recipients and nobody
-    else.
+    """The division of one chunk. `zones` has, by its id, the zones of each range that got recipients; None
+    means that all of its recipients are skipped. `canary_zones` has those of the ranges that hold the first
+    `canary` recipients and nobody else.
 
-    `new_id`: makes the id of a range. `ever_opens`: whether zones, as one text, ever allow sending.
+    `new_id` makes the id of a range. `ever_opens` says whether zones, as one text, ever allow sending.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class ZonedCut:
     ) -> None:
         self.zones: dict[int, str | None] = {}
         self.canary_zones: dict[int, str | None] = {}
-        self._canary = canary  # recipients of it that are still to come
+        self._canary = canary  # recipients of the canary that are still to come
         self._canary_size = canary_size
         self._new_id = new_id
         self._range_size = range_size
@@ -56,7 +57,7 @@ class ZonedCut:
         self._open_canary: dict[str | None, _OpenRange] = {}
 
     def recipients(self, staged: bytes) -> bytes:
-        """The next batch of the chunk as rows of `COLUMNS`; empty if all of it are left out."""
+        """Return the next batch of the chunk as rows of `COLUMNS`; empty if all are left out."""
         rows = without_lines(staged.split(b"\n"), self._left_out)
         return b"".join(map(self._row, rows))
 
@@ -72,7 +73,7 @@ class ZonedCut:
         return b"%d\t%d\t%b\t%b\n" % (into.range_id, into.recipients, reason, row)
 
     def _range(self, zones: str | None) -> _OpenRange:
-        """The range of the next recipient."""
+        """Return the range of the next recipient."""
         if not self._canary:
             return self._with_space(self._open, self.zones, self._range_size, zones)
         self._canary -= 1

@@ -1,4 +1,4 @@
-"""In how many days the messaging limits of a campaign's numbers allow it."""
+"""The number of days in which the messaging limits of a campaign's numbers allow it."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from drumbeat.engine.store.quota import read_number_standings
 
 
 async def number_limits(pool: Pool, phone_number_ids: Sequence[str]) -> list[NumberLimits]:
-    """The limits of stored numbers, and how much of their messaging limits they have used."""
+    """Return the limits of stored numbers, and how much of their messaging limits they have used."""
     rows = await pool.fetch(statements("preview")["numbers"], list(phone_number_ids), DEFAULT_LIMIT_PER_S)
     standings = await read_number_standings(pool)
     used = {number: standing.used for number, standing in standings.items()}
@@ -19,10 +19,10 @@ async def number_limits(pool: Pool, phone_number_ids: Sequence[str]) -> list[Num
 
 
 async def days_needed(pool: Pool, phone_number_ids: Sequence[str], recipients: int, scope: QuotaScope) -> int:
-    """In how many periods of 24 hours the messaging limits allow so many recipients, at least."""
+    """Return in how many periods of 24 hours, at least, the messaging limits allow so many recipients."""
     return days_of(shares(recipients, await number_limits(pool, phone_number_ids), scope))
 
 
 def days_of(divided: Sequence[NumberShare]) -> int:
-    """How many periods of 24 hours the numbers need together."""
+    """Return how many periods of 24 hours the numbers need together."""
     return max((number.days for number in divided), default=1)

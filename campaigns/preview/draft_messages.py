@@ -25,7 +25,7 @@ SAMPLE_ROWS_MAX = 100  # as many as a person leafs through
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The first rows of an audience that have a cell for each column. `lines`: their numbers."""
+    """The first rows of an audience that have a cell for each column. `lines` are their numbers."""
 
     columns: Sequence[str]
     lines: Sequence[int]
@@ -34,7 +34,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class DraftMessage:
-    """What the person of a row would read. `row`: the line of the audience."""
+    """The message that the person of a row would read. `row` is the line of the audience."""
 
     row: int
     phone: int
@@ -43,7 +43,7 @@ class DraftMessage:
 
 
 def read_sample(path: Path, options: ReadOptions) -> Sample:
-    """Errors as `open_table`."""
+    """Read the first rows of an audience. Raise the errors of `open_table`."""
     with open_table(path, options) as source:
         table = source.table()
         numbered = (row for batch in table.batches() for row in zip(batch.lines, batch.rows, strict=True))
@@ -52,7 +52,7 @@ def read_sample(path: Path, options: ReadOptions) -> Sample:
 
 
 async def draft_messages(pool: Pool, spec: CampaignSpec, sample: Sample) -> list[DraftMessage]:
-    """The messages of the good rows of a sample. Errors as `load_templates`, `fill` and `row_check`."""
+    """Return the messages of a sample's good rows. Raise as `load_templates`, `fill`, `row_check` do."""
     async with pool.acquire() as connection:
         database = await describe_database(connection)
         templates = await load_templates(connection, spec, database=database)

@@ -25,9 +25,11 @@ async def plan_of_draft(
     now: datetime,
     scope: QuotaScope,
 ) -> CampaignPlan:
-    """`created`: of a dry run that counted heads. Errors as `plan_of`. Recipients have the time zones of the
-    one whose phone stands for their head, so times in recipients' zones are less exact than those of a stored
-    campaign.
+    """Return the plan of a draft. `created` is the result of a dry run that counted heads. Raise the errors
+    of `plan_of`.
+
+    Recipients have the time zones of the one whose phone stands for their head. Therefore times in
+    recipients' zones are less exact than those of a stored campaign.
     """
     guards, counts = spec.checked_guards(), created.counts
     facts = PlanFacts(
@@ -48,7 +50,7 @@ async def plan_of_draft(
 
 
 def _row(guards: Guards) -> dict[str, Any]:
-    """The columns that a stored campaign would have."""
+    """Return the columns that a stored campaign would have."""
     schedule = guards.schedule
     days, quiet_from, quiet_until, cap_messages, cap_period_s = guards.columns()
     return {

@@ -13,7 +13,7 @@ _PICTURE = "image"
 
 
 def page_of(chosen: ChosenRecipient) -> str:
-    """The whole page. Texts of the template and of the audience are escaped."""
+    """Return the whole page. Texts of the template and of the audience are escaped."""
     environment = Environment(
         loader=PackageLoader("drumbeat.campaigns.preview", "."),
         autoescape=True,
@@ -29,7 +29,7 @@ def page_of(chosen: ChosenRecipient) -> str:
 
 
 def _picture(file: Path) -> str | None:
-    """A picture of this machine as a data URL; None if it is no longer there, or no longer one."""
+    """Return a picture of this machine as a data URL; None if the file is gone, or is no longer a picture."""
     try:
         if not is_sendable_size(_PICTURE, file.stat().st_size):
             return None

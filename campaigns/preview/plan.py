@@ -1,4 +1,4 @@
-"""What a planned campaign will do: who gets a message, by which number, until when, and at what cost."""
+"""The plan of a campaign: who gets a message, by which number, until when, and at what cost."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -25,7 +25,9 @@ from drumbeat.engine.store.database import Pool
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """When a campaign sends. `ends_at`: None if it takes more than ten years; `expires_at`: its own end."""
+    """The times at which a campaign sends. `ends_at` is None if it takes more than ten years; `expires_at` is
+    the campaign's own end.
+    """
 
     sending_s: float
     starts_at: datetime
@@ -34,14 +36,15 @@ class Timing:
 
     @property
     def expires_before_end(self) -> bool:
-        """Whether the time runs out before everybody is sent to."""
+        """Return whether the campaign expires before everybody is sent to."""
         return self.expires_at is not None and (self.ends_at is None or self.ends_at > self.expires_at)
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignPlan:
-    """`recipients`: to whom it sends. `left_out`: rows of the audience that get nothing, by reason.
-    `unmatched`: rows by a language that no template has. `category`: all of its templates', if they differ.
+    """A plan. `recipients` counts those to whom the campaign sends. `left_out` counts rows of the audience
+    that get nothing, by reason. `unmatched` counts rows by a language that no template has. `category` names
+    the categories of all templates, if they differ.
     """
 
     name: str
@@ -59,7 +62,7 @@ class CampaignPlan:
 
     @property
     def days(self) -> int:
-        """How many periods of 24 hours the messaging limits ask for."""
+        """Return how many periods of 24 hours the messaging limits require."""
         return days_of(self.numbers)
 
     def as_json(self) -> dict[str, Any]:
@@ -88,9 +91,11 @@ def _cost_json(cost: Cost) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """What a plan is computed from. `row`: the columns of a campaign's schedule and guards. `groups`: a phone
-    for each template and beginning of phones, and how many `recipients` share them. `zones`: recipients by
-    their time zones, if a rule is in them.
+    """The facts from which a plan is computed.
+
+    `row` has the columns of a campaign's schedule and guards. `groups` has a phone for each template and
+    beginning of phones, and how many `recipients` share them. `zones` counts recipients by their time zones,
+    if a rule is in the recipient's zone.
     """
 
     name: str
@@ -108,8 +113,8 @@ async def plan_of(
 ) -> CampaignPlan:
     """Read a campaign's recipients and numbers, and compute its plan as if it started `now` or at its start.
 
-    ConfigurationError if the campaign does not exist, was pruned, or if prices are asked for and the category
-    of its template is not known.
+    Raise ConfigurationError if the campaign does not exist, was pruned, or if prices are asked for and the
+    category of its template is not known.
     """
     campaign = await find_campaign(pool, name)
     require_planned(campaign)
@@ -138,7 +143,7 @@ async def plan_of(
 async def plan_from(
     pool: Pool, facts: PlanFacts, prices: PriceTable | None, now: datetime, scope: QuotaScope
 ) -> CampaignPlan:
-    """The plan of a campaign that is stored or not; errors of prices as `plan_of`."""
+    """Return the plan of a campaign, which need not be stored. Raise as `plan_of` for prices."""
     countries = _countries(facts.groups)
     recipients = sum(countries.values())
     numbers = await number_limits(pool, facts.phone_number_ids)
@@ -168,11 +173,12 @@ def timing(
     zones: Mapping[str, int] = MappingProxyType({}),
     days: int = 1,
 ) -> Timing:
-    """When a campaign with this row sends, if it starts now or at its own start.
+    """Return when a campaign with this row sends, if it starts now or at its own start.
 
-    `zones`: its recipients by their time zones, if a rule is in them. Then the end is the earliest possible
-    one: each zone is sent to in its own hours as if the numbers had nothing else to do meanwhile.
-    `days`: in how many periods of 24 hours the messaging limits allow it; in the last one it sends the rest.
+    `zones` counts its recipients by their time zones, if a rule is in them. Then the end is the earliest
+    possible one: it assumes that each zone is sent to in its own hours, and that the numbers do nothing else
+    meanwhile. `days` is the number of periods of 24 hours in which the messaging limits allow it; the rest is
+    sent in the last one.
     """
     guards, begins = stored_guards(row), max(now, row["start_at"] or now).astimezone(UTC)
     parts = [(seconds, guards.hours, [guards.time_zone])]
@@ -198,7 +204,7 @@ async def _left_out(pool: Pool, campaign_id: int, row: Mapping[str, Any]) -> dic
 
 
 async def _categories(pool: Pool, templates: Sequence[TemplateShare]) -> list[str | None]:
-    """The category of each template; None if it is not known."""
+    """Return the category of each template; None if it is not known."""
     keys = [template.name for template in templates], [template.language for template in templates]
     rows = await pool.fetch(statements("preview")["categories"], *keys)
     found = {(row["name"], row["language"]): row["category"] for row in rows}
@@ -215,7 +221,9 @@ def _cost(
     categories: Sequence[str | None],
     prices: PriceTable,
 ) -> Cost:
-    """`groups`: recipients by `template_index` and phone, of the statement `recipients_by_prefix`."""
+    """Return the cost. `groups` are recipients by `template_index` and phone, from the statement
+    `recipients_by_prefix`.
+    """
     by_category: dict[str, list[Mapping[str, Any]]] = {}
     for group in groups:
         template, category = templates[group["template_index"]], categories[group["template_index"]]

@@ -23,23 +23,23 @@ SCAN_TIMEOUT_S = 300.0  # reads every recipient of the campaign: 1 µs each in m
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which recipient is meant: the one of a row of the audience, or with a phone; else the first one."""
+    """A choice of one recipient: by the row of the audience or by the phone, or else the first one."""
 
     row: int | None = None
     phone: str | None = None
 
     def __post_init__(self) -> None:
         if self.row is not None and self.phone is not None:
-            raise UsageError("one recipient is shown", remedy="give --row or --phone, not both")
+            raise UsageError("only one recipient can be shown", remedy="give --row or --phone, not both")
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenRecipient:
     """A recipient with its frozen template of the campaign, and a value for each of that template's
-    placeholders. `row`: the line of the audience file.
+    placeholders. `row` is the line of the audience file.
 
-    `skip_reason`: why nothing is sent to the recipient, or None. `options`: those of `campaign create`.
-    `header_file`: the local file that the header shows.
+    `skip_reason` says why nothing is sent to the recipient, or is None. `options` are those of `campaign
+    create`. `header_file` is the local file that the header shows.
     """
 
     campaign: str
@@ -74,7 +74,7 @@ def preview_json(chosen: ChosenRecipient) -> dict[str, Any]:
 
 
 async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecipient:
-    """The recipient that is meant; ConfigurationError if the campaign has no such recipient."""
+    """Return the chosen recipient. Raise ConfigurationError if the campaign has no such recipient."""
     campaign = await find_campaign(pool, name)
     require_planned(campaign)
     await require_kept(pool, campaign.campaign_id, name)
@@ -113,7 +113,9 @@ async def _header_file(
 
 
 def values_for(template: CampaignTemplate, first: CampaignTemplate, stored: Sequence[str]) -> tuple[str, ...]:
-    """The stored values, which have the order of the first template's placeholders, in the template's own."""
+    """Return the stored values in the order of this template's placeholders. They are stored in the order of
+    the first template's.
+    """
     order = value_order(first.compiled().placeholders, template.compiled().placeholders)
     return tuple(stored[at] for at in order)
 
@@ -134,8 +136,8 @@ async def _find(pool: Pool, campaign_id: int, choice: Choice, region: str | None
 
 
 def _readings(text: str, region: str | None) -> Iterator[int]:
-    """Give the phones that a text may mean. Digits alone are a stored phone, as JSON has it, before they are
-    a national one.
+    """Give the phones that a text may mean. Digits alone are read first as a stored phone, as JSON has it,
+    and then as a national one.
     """
     if text.isdecimal() and isinstance(stored := Normaliser().normalise(f"+{text}"), int):
         yield stored
@@ -144,5 +146,6 @@ def _readings(text: str, region: str | None) -> Iterator[int]:
 
 def _nobody(name: str, choice: Choice) -> str:
     if choice.phone is not None:
-        return f'the phone {choice.phone} is no recipient of "{name}"'
-    return f'row {choice.row} of the audience of "{name}" is no recipient: rejected, a duplicate, or missing'
+        return f'the phone {choice.phone} is not a recipient of "{name}"'
+    row = f'row {choice.row} of the audience of "{name}"'
+    return f"{row} is not a recipient: it was rejected, is a duplicate, or is missing"

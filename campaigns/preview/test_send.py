@@ -1,4 +1,4 @@
-"""Sends a campaign's message to oneself, with the values of a real recipient.
+"""A test of a campaign's message, sent to oneself with the values of a real recipient.
 
 Each phone gets a campaign of its own, as `message send` makes one: so its message is claimed, paced and
 recorded, and a suppressed phone is skipped. The campaign that is tested does not change.
@@ -25,7 +25,7 @@ PHONES_MAX = 20  # a test is read by people; more phones are an audience
 
 
 def own_phones(texts: Sequence[str], region: str | None) -> list[int]:
-    """Each phone once, in the order given; UsageError if one cannot be read or there are too many."""
+    """Return each phone once, in the order given. Raise UsageError for a wrong one, or too many."""
     phones = list(dict.fromkeys(read_phone(text, region) for text in texts))
     if len(phones) > PHONES_MAX:
         raise UsageError(
@@ -43,7 +43,7 @@ async def plan_tests(
     disk: Disk | None = None,
     open_uploads: OpenUploads = no_uploads,
 ) -> list[str]:
-    """Store a campaign for each phone, and return their names. Errors as `create_campaign`."""
+    """Store a campaign for each phone, and return their names. Raise the errors of `create_campaign`."""
     names = await _new_names(url, chosen.campaign, len(phones))
     for name, phone in zip(names, phones, strict=True):
         await plan_message(url, _spec(chosen, name), f"+{phone}", disk=disk, open_uploads=open_uploads)
@@ -52,7 +52,9 @@ async def plan_tests(
 
 @dataclass(frozen=True, slots=True)
 class ReleasedTests:
-    """`campaigns`: their names, one for each phone. `nobody_sends`: they wait for a worker."""
+    """The tests that were sent. `campaigns` has their names, one for each phone. `nobody_sends` says that
+    they wait for a worker.
+    """
 
     campaigns: list[str]
     nobody_sends: bool
@@ -69,8 +71,10 @@ async def release_tests(
     open_uploads: OpenUploads = no_uploads,
     actor: str,
 ) -> ReleasedTests:
-    """Store a campaign for each phone and hand it to the workers. `region`: of national numbers; None: as the
-    campaign's list was read. Errors as `own_phones` and `plan_tests`.
+    """Store a campaign for each phone and hand it to the workers. Raise the errors of `own_phones` and
+    `plan_tests`.
+
+    `region` is the country of national numbers; None means the one by which the campaign's list was read.
     """
     own = own_phones(phones, region or chosen.options.get("--region"))
     names = await plan_tests(url, chosen, own, disk=disk, open_uploads=open_uploads)
@@ -80,7 +84,7 @@ async def release_tests(
 
 
 async def tests_of(pool: Pool, campaign: str) -> list[dict[str, Any]]:
-    """The latest tests of a campaign: name, and how far the message came."""
+    """Return the latest tests of a campaign: their names, and how far the message came."""
     rows = await pool.fetch(statements("preview")["tests_of"], _prefix(campaign))
     return [dict(row) for row in rows]
 
@@ -90,7 +94,7 @@ def _prefix(campaign: str) -> str:
 
 
 async def _new_names(url: str, campaign: str, count: int) -> list[str]:
-    """The next names after those that exist, such as `spring/test-1`."""
+    """Return the next names after those that exist, such as `spring/test-1`."""
     prefix = _prefix(campaign)
     connection = await connect(url)
     try:
@@ -103,7 +107,9 @@ async def _new_names(url: str, campaign: str, count: int) -> list[str]:
 
 
 def _spec(chosen: ChosenRecipient, name: str) -> CampaignSpec:
-    """The message of the recipient, at once: a test does not wait for the campaign's start or its window."""
+    """Return a campaign with the message of the recipient. It sends at once: a test does not wait for the
+    campaign's start or its window.
+    """
     return CampaignSpec(
         name=name,
         template=chosen.template.name,
@@ -118,14 +124,14 @@ def _spec(chosen: ChosenRecipient, name: str) -> CampaignSpec:
 
 
 def _params(chosen: ChosenRecipient) -> tuple[str, ...]:
-    """Each value by the name of its placeholder: optional buttons have no place in the order."""
+    """Return each value by the name of its placeholder. Optional buttons have no place in the order."""
     filled = zip(chosen.template.compiled().placeholders, chosen.values, strict=True)
     texts = {each.word: value for each, value in filled if each.component != MEDIA}
     return tuple(f"{word}:={value}" for word, value in texts.items())
 
 
 def _header(chosen: ChosenRecipient) -> str | None:
-    """The link or file of the header, if it is the recipient's own."""
+    """Return the link or file of the header, if it is the recipient's own."""
     if not chosen.template.compiled().has_variable_media:
         return None
     return f"={chosen.header_file or chosen.values[0]}"

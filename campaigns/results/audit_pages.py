@@ -1,4 +1,4 @@
-"""Who did what, in pages, the newest first."""
+"""The audit in pages: who did what, the newest first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ PAGE_MAX = 100
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """`campaign`: its name, if the action concerns one. `detail`: how many recipients, and the like."""
+    """An entry of the audit. `campaign` is its name, if the action concerns one. `detail` has values such as
+    the number of recipients.
+    """
 
     audit_id: int
     at: datetime
@@ -26,14 +28,14 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuditPage:
-    """`next`: what continues the list as `before`; None at its end."""
+    """A page of the audit. `next` continues the list as `before`; None at its end."""
 
     entries: list[AuditEntry]
     next: int | None
 
 
 async def audit_page(pool: Pool, *, before: int | None = None, limit: int = PAGE_MAX) -> AuditPage:
-    """The newest entries with an id below `before`."""
+    """Return the newest entries with an id below `before`."""
     limit = max(1, min(limit, PAGE_MAX))
     rows = await pool.fetch(statements("results_pages")["audits"], before, limit)
     entries = [
@@ -44,6 +46,6 @@ async def audit_page(pool: Pool, *, before: int | None = None, limit: int = PAGE
 
 
 async def campaign_audits(pool: Pool, campaign_id: int) -> list[AuditEntry]:
-    """What people did with a campaign, and with its numbers since it exists, the oldest first."""
+    """Return what people did with a campaign, and with its numbers since it exists, the oldest first."""
     rows = await pool.fetch(statements("report")["audits"], campaign_id)
     return [AuditEntry(0, row["at"], row["actor"], row["action"], None, row["detail"]) for row in rows]

@@ -39,14 +39,14 @@ class By(StrEnum):
 
     @property
     def stored(self) -> str:
-        """Its name in the statement: language and variant are properties of the template."""
+        """Return the name in the statement. Language and variant are properties of the template."""
         return "template" if self in (By.LANGUAGE, By.VARIANT) else self.value
 
 
 @dataclass(slots=True)
 class Line:
-    """The recipients of one key. `delivery`, `reading`: counted durations, see `engine.core.durations`.
-    `charged`: messages by country, or by "" if no prices are asked for, and by the code of their price.
+    """The recipients of one key. `delivery` and `reading` are counted durations, see `engine.core.durations`.
+    `charged` counts messages by country, or by "" if no prices are asked for, and by the code of their price.
     """
 
     key: str
@@ -62,7 +62,7 @@ class Line:
 
     @property
     def accepted(self) -> int:
-        """Messages that the service took and that did not fail later."""
+        """Return how many messages the service accepted that did not fail later."""
         return sum(self.states[state] for state in _ACCEPTED)
 
     @property
@@ -71,12 +71,12 @@ class Line:
 
     @property
     def waiting(self) -> int:
-        """Recipients of whom nothing final is known: not sent to yet, or in doubt."""
+        """Return how many recipients have no final state: not sent to yet, or in doubt."""
         return sum(self.states[state] for state in _WAITING)
 
     @property
     def billable(self) -> Counter[str]:
-        """Messages that the service charges for, by category."""
+        """Return how many messages the service charges for, by category."""
         return Counter(
             {category: count for (category, billable), count in self._priced().items() if billable}
         )
@@ -108,7 +108,7 @@ class Line:
             self.replied += count
 
     def cost(self, prices: PriceTable) -> Cost:
-        """What the billable messages cost by a table of prices."""
+        """Return what the billable messages cost by a table of prices."""
         by_category: dict[str, Counter[str]] = {}
         for (country, code), count in self.charged.items():
             category, billable = pricing_of(code)
@@ -134,13 +134,14 @@ class Line:
 
 
 def percentiles_s(steps: Mapping[int, int]) -> dict[str, float] | None:
-    """`{"p50": …, "p90": …, "p99": …}`; None if nothing was counted."""
+    """Return `{"p50": …, "p90": …, "p99": …}`; None if nothing was counted."""
     found = {f"p{100 * share:.0f}": percentile_s(steps, share) for share in PERCENTILES}
     return {name: round(value, 1) for name, value in found.items() if value is not None} or None
 
 
 async def breakdown(pool: Pool, campaign_id: int, by: By, *, with_countries: bool = False) -> list[Line]:
-    """A line for each key. `with_countries`: messages are counted by country too, for a table of prices.
+    """Return a line for each key. With `with_countries`, messages are counted by country too, for a table of
+    prices.
 
     Keys of states and hours keep their order; all others come by their number of recipients.
     """
@@ -157,10 +158,10 @@ async def breakdowns(
     turn: AbstractAsyncContextManager[Any] | None = None,
     note: Callable[[int], None] = lambda _: None,
 ) -> dict[By, list[Line]]:
-    """The lines of several properties, for which each recipient is read once.
+    """Return the lines of several properties. Each recipient is read once for all of them.
 
-    `turn`: entered for each group of ranges, so that several callers take turns. `note`: is told how many
-    recipients were counted so far.
+    `turn` is entered for each group of ranges, so that several callers take turns. `note` is called with the
+    number of recipients counted so far.
     """
     row = await pool.fetchrow(statements("breakdown")["campaign"], campaign_id)
     assert row is not None, "a campaign's row is never deleted once it is planned"
@@ -181,7 +182,7 @@ async def breakdowns(
 
 
 async def range_groups(pool: Pool, campaign_id: int) -> AsyncIterator[list[int]]:
-    """The ids of the campaign's ranges, a hundred at a time, in their order."""
+    """Give the ids of the campaign's ranges, a hundred at a time, in their order."""
     ordinal = -1
     while ranges := await pool.fetch(statements("report")["export_ranges"], campaign_id, ordinal):
         yield [row["range_id"] for row in ranges]

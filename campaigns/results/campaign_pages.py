@@ -1,4 +1,4 @@
-"""Campaigns in pages, each with what the service accepted so far, and what a person must see to first."""
+"""The campaigns in pages, each with what the service accepted so far, and those that wait for a person."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,10 +29,11 @@ _STUCK = (ReasonCode.NOBODY_SENDS, ReasonCode.DISK_FULL, ReasonCode.RESULTS_NOT_
 
 @dataclass(frozen=True, slots=True)
 class ListedCampaign:
-    """A campaign of a list. `accepted`: messages that the service accepted. `needs_person`: it does not go on
-    until somebody acts. `test_of`: the campaign that this one of `campaign test-send` tests. `retry_of`: the
-    one whose failed recipients it sends to. `why`: what it waits for, or is slowed by. `delivered` (read
-    or not), `read` and `failed`: people; null: not counted for this list.
+    """A campaign of a list. `accepted` counts messages that the service accepted. `needs_person` says that it
+    does not go on until somebody acts. `test_of` is the campaign that this one, of `campaign test-send`,
+    tests. `retry_of` is the one whose failed recipients it sends to. `why` says what it waits for, or what
+    slows it down. `delivered` (read or not), `read` and `failed` count people; null means that they were not
+    counted for this list.
     """
 
     campaign_id: int
@@ -62,14 +63,14 @@ class ListedCampaign:
 
 @dataclass(frozen=True, slots=True)
 class CampaignPage:
-    """`next`: what continues the list as `before`; None at its end."""
+    """A page of campaigns. `next` continues the list as `before`; None at its end."""
 
     campaigns: list[ListedCampaign]
     next: int | None
 
 
 class Stored(Protocol):
-    """What of a campaign its reason is made of."""
+    """The part of a campaign that its reason is made from."""
 
     @property
     def campaign_id(self) -> int: ...
@@ -93,7 +94,7 @@ async def campaign_page(
     limit: int = PAGE_MAX,
     tests: bool = False,
 ) -> CampaignPage:
-    """The newest campaigns with an id below `before`. Costs nothing for each message."""
+    """Return the newest campaigns with an id below `before`. The cost does not grow with the messages."""
     wanted = [state.value for state in states] or None
     limit = max(1, min(limit, PAGE_MAX))
     rows = await connection.fetch(statements("results_pages")["campaigns"], before, wanted, limit, tests)
@@ -102,19 +103,21 @@ async def campaign_page(
 
 
 async def campaigns_that_need_a_person(connection: Connection) -> list[ListedCampaign]:
-    """Those of all campaigns that do not go on until somebody acts, the newest first, NEEDING_MAX at most."""
+    """Return the campaigns that do not go on until somebody acts, the newest first, NEEDING_MAX at most."""
     rows = await connection.fetch(statements("results_pages")["stuck"], NEEDING_MAX)
     return [campaign for campaign in await _listed(connection, rows) if campaign.needs_person]
 
 
 async def read_counts(pool: Pool, campaign_ids: Sequence[int]) -> dict[int, dict[RecipientState, int]]:
-    """How many recipients of these campaigns were reached so far or failed. Takes 1 µs for each range."""
+    """Return how many recipients of each campaign are accepted, sent, delivered, read and failed; 0 for other
+    states. This takes 1 µs for each range.
+    """
     rows = await pool.fetch(statements("results_pages")["counts"], campaign_ids)
     return {row["campaign_id"]: {state: row.get(state.value, 0) for state in RecipientState} for row in rows}
 
 
 def with_counts(found: CampaignPage, counts: Mapping[int, Mapping[RecipientState, int]]) -> CampaignPage:
-    """The page with how far the messages of each campaign came; of one that has no ranges yet: nowhere."""
+    """Return the page with the counts of each campaign. A campaign that has no ranges yet has counts of 0."""
     none = dict.fromkeys(RecipientState, 0)
     return replace(
         found, campaigns=[_counted(each, counts.get(each.campaign_id, none)) for each in found.campaigns]
@@ -133,12 +136,12 @@ def _counted(campaign: ListedCampaign, counts: Mapping[RecipientState, int]) -> 
 
 
 async def accepted_messages(pool: Pool, campaign_id: int) -> int:
-    """How many messages of a campaign the service accepted, as its list shows it."""
+    """Return how many messages of a campaign the service accepted, as the list of campaigns shows it."""
     return int(await pool.fetchval(statements("results_pages")["accepted"], campaign_id))
 
 
 async def whys_of(connection: Connection, campaigns: Sequence[Stored]) -> dict[int, list[Why]]:
-    """Why each of these campaigns stands as it does, by its id; read once for all of them."""
+    """Return why each of these campaigns is in its state, by its id. All are read at once."""
     phone_number_ids = sorted({number for campaign in campaigns for number in campaign.phone_number_ids})
     progress = await number_progress(connection, None, phone_number_ids)
     by_hand = [campaign.campaign_id for campaign in campaigns if campaign.reason_code in BY_HAND]
@@ -170,7 +173,7 @@ async def _listed(connection: Connection, rows: Sequence[asyncpg.Record]) -> lis
 
 
 def _present(row: asyncpg.Record, doubts: tuple[int, int], owned: set[str]) -> ListedCampaign:
-    """The campaign with the reason that holds now."""
+    """Return the campaign with the reason that holds now."""
     state = CampaignState(row["state"])
     reason, code = present_reason(row["reason"], stored_code(row["reason_code"]), *doubts)
     if state is CampaignState.RUNNING and owned.isdisjoint(row["phone_number_ids"]):
@@ -180,7 +183,7 @@ def _present(row: asyncpg.Record, doubts: tuple[int, int], owned: set[str]) -> L
 
 
 def needs_person(state: CampaignState, code: ReasonCode | None) -> bool:
-    """Whether a campaign does not go on until somebody acts. A pause by hand is meant."""
+    """Return whether a campaign waits until somebody acts. A pause by hand does not count."""
     if state is CampaignState.PAUSED:
         return code is not ReasonCode.PAUSED_BY_HAND
     if state is CampaignState.DRAFT:

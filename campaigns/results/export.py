@@ -23,7 +23,7 @@ COLUMNS = EXPORT_COLUMNS
 
 
 async def export_columns(pool: Pool, campaign_id: int) -> list[str]:
-    """The names of all columns: the fixed ones, then one for each variable of the template."""
+    """Return the names of all columns: the fixed ones, then one for each variable of the template."""
     options = (await _frozen(pool, campaign_id))["options"]
     variables = int(await pool.fetchval(statements("report")["variables"], campaign_id) or 0)
     return [*COLUMNS, *variable_columns(variables_of(options), variables)]
@@ -36,8 +36,10 @@ async def _frozen(pool: Pool | Connection, campaign_id: int) -> asyncpg.Record:
 
 
 def variable_columns(params: Sequence[str], variables: int) -> list[str]:
-    """Return a name for each variable: that of the audience's column, or `variable_1` and so on for a fixed
-    text and for a name that another column of the export has. `params`: the column or `=text` of each.
+    """Return a name for each variable. `params` has the column or `=text` of each.
+
+    The name is that of the audience's column. It is `variable_1` and so on for a fixed text, and for a name
+    that another column of the export has.
     """
     names: list[str] = []
     for at in range(variables):
@@ -50,7 +52,7 @@ def variable_columns(params: Sequence[str], variables: int) -> list[str]:
 async def export_rows(
     pool: Pool | Connection, campaign_id: int, wanted: ExportFilter = EVERYBODY
 ) -> AsyncIterator[list[list[str]]]:
-    """Pages of rows for spreadsheets, as `export_values` has them. No cell starts a formula."""
+    """Give pages of rows for spreadsheets, as `export_values` has them. No cell starts a formula."""
     async for page in export_values(pool, campaign_id, wanted):
         yield [list(map(cell_text, row)) for row in page]
 
@@ -58,12 +60,12 @@ async def export_rows(
 async def export_values(
     pool: Pool | Connection, campaign_id: int, wanted: ExportFilter = EVERYBODY
 ) -> AsyncIterator[list[list[Any]]]:
-    """Pages of rows, in the order of the audience file, with a value for each column.
+    """Give pages of rows, in the order of the audience file, with a value for each column.
 
-    `phone` has a plus, so that whoever reads it needs no country. `code` is the service's error code of a
-    failed recipient, `reason` what the code means, `detail` the text of the service. Each page is read alone,
-    so that a long export holds no snapshot: a recipient that changes meanwhile has its state at the moment of
-    reading.
+    `phone` has a plus, so that a reader needs no country to read it. `code` is the service's error code of a
+    failed recipient, `reason` is the meaning of the code, and `detail` is the text of the service. Each page
+    is read alone, so that a long export holds no snapshot: a recipient that changes meanwhile has its state
+    at the moment of reading.
     """
     options = (await _frozen(pool, campaign_id))["options"]
     async for page in matching_records(pool, campaign_id, wanted):
@@ -76,7 +78,7 @@ async def export_values(
 async def matching_records(
     pool: Pool | Connection, campaign_id: int, wanted: ExportFilter
 ) -> AsyncIterator[list[tuple[asyncpg.Record, TemplateShare]]]:
-    """Pages of all who pass the filter, each as stored and with the template that is the recipient's."""
+    """Give pages of all who pass the filter. Each is as stored, with the recipient's template."""
     templates = shares_in(await pool.fetchval(statements("report")["templates"], campaign_id))
     async for page in export_records(pool, campaign_id, wanted):
         admitted = [(record, templates[record["template_index"]]) for record in page]
@@ -84,9 +86,10 @@ async def matching_records(
 
 
 def failure_texts(code: int | None, reason: str | None) -> tuple[str | None, str | None]:
-    """What is shown of a failure: what its code means, and the service's own text if that says more.
+    """Return what is shown of a failure: the meaning of its code, and the service's own text if that says
+    more.
 
-    A refusal is stored with its code as reason, a failed status with a text of the service. Both mean the
+    A refusal is stored with its code as the reason, a failed status with a text of the service. Both mean the
     same, so both are shown with the meaning of the code.
     """
     stored = reason or ""

@@ -30,7 +30,7 @@ class ExportForm(StrEnum):
 
 
 class ExportWriter(Protocol):
-    """Writes pages of values. `close` completes the file; the caller closes its stream."""
+    """A writer of pages of values. `close` completes the file; the caller closes its stream."""
 
     def write(self, page: Sequence[Sequence[Any]]) -> None: ...
 
@@ -38,19 +38,19 @@ class ExportWriter(Protocol):
 
 
 def form_of(given: ExportForm | None, output: Path | None) -> ExportForm:
-    """The form that was asked for, else that of the file's name, else CSV. UsageError for a form that cannot
-    go to stdout.
+    """Return the form that was asked for, else the one of the file's name, else CSV. Raise UsageError for a
+    form that cannot go to stdout.
     """
     suffix = "" if output is None else output.suffix.lower().removeprefix(".")
     by_name = {**{form.value: form for form in ExportForm}, "ndjson": ExportForm.JSON_LINES}
     form = given or by_name.get(suffix, ExportForm.CSV)
     if output is None and form in (ExportForm.XLSX, ExportForm.PARQUET):
-        raise UsageError(f"{form} is no text for stdout", remedy="name a file with --output")
+        raise UsageError(f"{form} is not text, so it cannot go to stdout", remedy="name a file with --output")
     return form
 
 
 def writer_of(form: ExportForm, file: BinaryIO, campaign: str, columns: Sequence[str]) -> ExportWriter:
-    """A writer of this form, which has written the names of the columns if the form has them."""
+    """Return a writer of this form. If the form has names of columns, they are written already."""
     match form:
         case ExportForm.CSV:
             return CsvWriter(file, columns)
@@ -63,8 +63,8 @@ def writer_of(form: ExportForm, file: BinaryIO, campaign: str, columns: Sequence
 
 
 class CsvWriter:
-    """UTF-8 with commas. `separator`: another one; then it has a mark of its encoding too, without which a
-    spreadsheet that opens it reads accents wrong.
+    """A writer of CSV in UTF-8 with commas. With another `separator`, the file also gets a byte order mark:
+    without it, a spreadsheet reads accents wrong.
     """
 
     def __init__(self, file: BinaryIO, columns: Sequence[str], separator: str = "") -> None:
@@ -83,11 +83,11 @@ class CsvWriter:
         self._file.write(text.getvalue().encode())
 
     def close(self) -> None:
-        """Every row is written already."""
+        """Do nothing: every row is written already."""
 
 
 class JsonLinesWriter:
-    """One object in each line."""
+    """A writer of one JSON object in each line."""
 
     def __init__(self, file: BinaryIO, campaign: str, columns: Sequence[str]) -> None:
         self._file = file
@@ -101,7 +101,7 @@ class JsonLinesWriter:
         self._file.write(b"".join(orjson.dumps(found, option=option) for found in objects))
 
     def close(self) -> None:
-        """Every row is written already."""
+        """Do nothing: every row is written already."""
 
 
 class XlsxWriter:
@@ -140,7 +140,7 @@ class XlsxWriter:
 
 
 class ParquetWriter:
-    """Columns with types: times in UTC, codes and lines as numbers, everything else as text."""
+    """A writer of columns with types: times in UTC, codes and lines as numbers, everything else as text."""
 
     def __init__(self, file: BinaryIO, campaign: str, columns: Sequence[str]) -> None:
         try:

@@ -1,4 +1,4 @@
-"""How far the messages of a campaign came. Pages and the interface show the same steps."""
+"""The steps that the messages of a campaign reached. Pages and the interface show the same steps."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,8 @@ _REACHED = (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVER
 
 
 def funnel(counts: Mapping[RecipientState, int], accepted: int) -> dict[RecipientState, int]:
-    """How many came at least so far. `accepted`: messages that the service accepted, whatever became of them.
+    """Return how many messages reached each step or a later one. `accepted` counts messages that the service
+    accepted, whatever became of them.
 
     Fewer messages than people are accepted if replies of the service were lost: a status or a person settles
     such a recipient later. So the first step is never below the others.
@@ -19,6 +20,8 @@ def funnel(counts: Mapping[RecipientState, int], accepted: int) -> dict[Recipien
 
 
 def accepted_beyond_people(counts: Mapping[RecipientState, int], accepted: int) -> int:
-    """Accepted messages beyond those of people who stand as accepted: failed later, or replaced."""
+    """Return how many messages were accepted beyond the people who count as accepted now. These messages
+    failed later, or were replaced.
+    """
     people = sum(counts[state] for state in _REACHED)
     return max(0, accepted - people)

@@ -1,4 +1,4 @@
-"""Acts on all recipients of a campaign that match a filter."""
+"""The actions on all recipients of a campaign that match a filter."""
 
 from drumbeat.campaigns.actor import note_audit
 from drumbeat.campaigns.phones.suppression import SuppressionCounts, suppress_recipients
@@ -17,13 +17,14 @@ async def suppress_matching(
     *,
     actor: str,
 ) -> SuppressionCounts:
-    """Put them on the suppression list, page by page: to finish an interrupted call, repeat it.
+    """Put the matching recipients on the suppression list, page by page. To finish an interrupted call,
+    repeat it.
 
-    UsageError for a reason that is empty or too long.
+    Raise UsageError for a reason that is empty or too long.
     """
     changed = unchanged = 0
     async for page in matching_records(pool, campaign_id, wanted):
-        phones = [record["phone"] for record, _ in page if record["phone"] > 0]  # not the forgotten ones
+        phones = [record["phone"] for record, _ in page if record["phone"] > 0]  # below 0: forgotten people
         async with pool.acquire() as connection, connection.transaction():
             counts = await suppress_recipients(connection, phones, reason)
             if counts.changed:

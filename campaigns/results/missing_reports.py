@@ -1,4 +1,4 @@
-"""Whether the service's reports about a campaign come at all."""
+"""A test of whether the service's reports about a campaign arrive at all."""
 
 from datetime import datetime
 
@@ -12,9 +12,9 @@ MISSING_S = 300.0
 async def reports_missing_since(
     pool: Pool, campaign_id: int, *, after_s: float = MISSING_S
 ) -> datetime | None:
-    """When the oldest message was accepted that has no report, if nothing was reported since.
+    """Return when the oldest message without a report was accepted, if nothing was reported since.
 
-    None while reports come, and while a phone is merely off: other messages are reported on then.
+    None while reports come. A phone that is merely off does not count: other messages are reported on then.
     """
     found: datetime | None = await pool.fetchval(
         statements("missing_reports")["missing_since"], campaign_id, after_s

@@ -1,4 +1,4 @@
-"""What a number did for a campaign, and which recipients wait: parts of its status."""
+"""The part of a campaign's status that is about its numbers and about recipients who wait."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,12 +8,14 @@ from drumbeat.engine.core.recipient_reasons import RecipientReason
 
 @dataclass(frozen=True, slots=True)
 class NumberProgress:
-    """One number of a campaign. `rate_per_s`: the rate that its owner allows; None without an owner.
+    """The progress of one number of a campaign. `rate_per_s` is the rate that its owner allows; None without
+    an owner.
 
-    `attempts` and `throttled` count requests for this campaign; `last_attempt_at`: when the last one was
-    made. `quota_*`: to how many people it may write in 24 hours, to how many it did, and when it may write to
-    more; None without a messaging limit, and the last also while some are left. `slowed_since`: since when
-    throttles keep its rate below its limit.
+    `attempts` and `throttled` count requests for this campaign; `last_attempt_at` is the time of the last
+    one. `quota_limit` is to how many people it may write in 24 hours, `quota_used` to how many it did, and
+    `quota_more_at` when it may write to more. All three are None without a messaging limit, and
+    `quota_more_at` also while some are left. `slowed_since` is the time since when throttles keep its rate
+    below its limit.
     """
 
     phone_number_id: str
@@ -34,13 +36,13 @@ class NumberProgress:
 
     @property
     def label(self) -> str:
-        """The phone number as people know it, if it is known."""
+        """Return the phone number as people know it, or else its id."""
         return self.display_phone_number or self.phone_number_id
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingGroup:
-    """Recipients who wait for the hours of their time zones. `code`: of the reason."""
+    """A group of recipients who wait for the hours of their time zones. `code` is that of the reason."""
 
     reason: str
     code: RecipientReason | None

@@ -1,4 +1,4 @@
-"""What happened to one person, over all campaigns.
+"""The history of one person, over all campaigns.
 
 The service's clock gives whole seconds: a message may be `sent` in the second in which our clock, which is
 finer, shows the attempt a little later. Events of one attempt are shown in the order in which they happen.
@@ -29,9 +29,11 @@ _OUTCOMES = {1: "accepted", 2: "refused", 3: "skipped"}
 
 @dataclass(frozen=True, slots=True)
 class PersonAttempt:
-    """One attempt: what the service answered, and its statuses. `outcome`: accepted, refused, skipped; or, if
-    it is not settled, deferred, claimed or unknown. `status`: of an accepted one. `reason`: what the code
-    means; `detail`: the service's words.
+    """One attempt: the answer of the service, and its statuses.
+
+    `outcome` is accepted, refused or skipped; or, if it is not settled, deferred, claimed or unknown.
+    `status` is that of an accepted one. `reason` is the meaning of the code, and `detail` the service's
+    words.
     """
 
     attempt_no: int
@@ -52,7 +54,7 @@ class PersonAttempt:
 
 @dataclass(frozen=True, slots=True)
 class PersonCampaign:
-    """The person as a recipient of a campaign. `line`: of the audience file."""
+    """The person as a recipient of a campaign. `line` is that of the audience file."""
 
     campaign: str
     campaign_state: str
@@ -69,7 +71,7 @@ class PersonCampaign:
 
 @dataclass(frozen=True, slots=True)
 class PersonMessage:
-    """A message that the person wrote. `quotes`: the wamid that it answers."""
+    """A message that the person wrote. `quotes` is the wamid that it answers."""
 
     wamid: str
     phone_number_id: str | None
@@ -81,7 +83,7 @@ class PersonMessage:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """`spellings`: the valid numbers of the phone, the given one first."""
+    """A person over all campaigns. `spellings` are the valid numbers of the phone, the given one first."""
 
     spellings: tuple[int, ...]
     suppressed_because: str | None
@@ -95,7 +97,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class PersonEvent:
-    """One line of what happened. `campaign`: empty for a message of the person and for an opt-out."""
+    """One line of what happened. `campaign` is empty for a message of the person and for an opt-out."""
 
     at: datetime
     campaign: str
@@ -103,7 +105,9 @@ class PersonEvent:
 
 
 def read_spellings(text: str, region: str | None) -> tuple[int, ...]:
-    """The numbers of a phone in any spelling; a national one needs its region. UsageError for no phone."""
+    """Return the numbers of a phone in any spelling. A national one needs its region. Raise UsageError if it
+    is no phone.
+    """
     phone = Normaliser(region).normalise(text)
     if isinstance(phone, str):
         national = "" if region else "for a national number, name the country with --region"
@@ -112,7 +116,7 @@ def read_spellings(text: str, region: str | None) -> tuple[int, ...]:
 
 
 async def find_recipients(connection: Connection, spellings: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The person's range ids and seqs, in all campaigns. Part of the caller's transaction."""
+    """Return the person's range ids and seqs in all campaigns. This is part of the caller's transaction."""
     sql = statements("person")
     await connection.execute(sql["look_by_filter"])
     rows = await connection.fetch(sql["recipients"], spellings[0], spellings[-1], timeout=LOOK_TIMEOUT_S)
@@ -120,7 +124,7 @@ async def find_recipients(connection: Connection, spellings: Sequence[int]) -> t
 
 
 async def read_person(connection: Connection, spellings: Sequence[int]) -> Person:
-    """Everything that is stored of the person."""
+    """Return everything that is stored of the person."""
     sql = statements("person")
     async with connection.transaction(readonly=True):
         keys = await find_recipients(connection, spellings)
@@ -144,7 +148,7 @@ async def read_person(connection: Connection, spellings: Sequence[int]) -> Perso
 
 
 def events(person: Person) -> list[PersonEvent]:
-    """Everything in the order in which it happened."""
+    """Return all events in the order in which they happened."""
     found = [event for campaign in person.campaigns for event in _campaign_events(campaign)]
     found += [
         PersonEvent(message.sent_at, "", f"wrote ({message.type}): {message.text}".rstrip(": "))
@@ -156,7 +160,9 @@ def events(person: Person) -> list[PersonEvent]:
 
 
 def _campaign_events(campaign: PersonCampaign) -> Iterator[PersonEvent]:
-    """`at` of a status is never before its attempt, so that sorting by it keeps them in order."""
+    """Give the events of a campaign. `at` of a status is never before its attempt, so that sorting by it
+    keeps them in order.
+    """
     yield PersonEvent(campaign.planned_at, campaign.campaign, f"planned, line {campaign.line}")
     for attempt in campaign.attempts:
         began = attempt.attempted_at

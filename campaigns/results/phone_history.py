@@ -17,7 +17,7 @@ REPLIES_MAX = 100
 
 
 class AttemptState(StrEnum):
-    """What is known of an attempt."""
+    """The known state of an attempt."""
 
     ACCEPTED = "accepted"
     SENT = "sent"
@@ -41,7 +41,7 @@ _BY_OUTCOME = {
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt. `number` 0: it was settled before any attempt. `due_at`: when a waiting one is made."""
+    """One attempt. `number` 0 means settled before any. `due_at` is when a waiting one is made."""
 
     number: int
     state: AttemptState
@@ -59,7 +59,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class InCampaign:
-    """The phone as a recipient of one campaign. `line`: of the audience file."""
+    """The phone as a recipient of one campaign. `line` is that of the audience file."""
 
     campaign: str
     template: str
@@ -72,7 +72,7 @@ class InCampaign:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A message that came from the phone. `text`: empty for pictures and the like."""
+    """A message that came from the phone. `text` is empty for pictures and the like."""
 
     sent_at: datetime
     phone_number_id: str | None
@@ -82,7 +82,9 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class PhoneHistory:
-    """`phone`: digits of E.164. `suppressed_since`: since when nothing is sent to it."""
+    """The history of one phone. `phone` has the digits of E.164. `suppressed_since` is the time from which
+    nothing is sent to it.
+    """
 
     phone: str
     suppressed_since: datetime | None
@@ -92,7 +94,7 @@ class PhoneHistory:
 
 
 async def phone_history(pool: Pool, phone: str, region: str | None = None) -> PhoneHistory:
-    """As `read_person`, the newest first. UsageError if the phone cannot be read."""
+    """Return what `read_person` reads, the newest first. Raise UsageError if the phone cannot be read."""
     async with pool.acquire() as connection:
         person = await read_person(connection, phone_aliases(str(read_phone(phone, region))))
     return PhoneHistory(

@@ -1,4 +1,4 @@
-"""How fast each number sent for a campaign, from its first request to its latest, of stored samples."""
+"""The rate of each number for a campaign, from its first request to its latest, by stored samples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SLOT_S_MIN = 10.0  # samples are no closer, so a shorter slot would show noise
 
 @dataclass(frozen=True, slots=True)
 class RateSample:
-    """How many requests a number had made for the campaign by a moment, and how many were throttled."""
+    """The requests that a number had made for the campaign by a moment, and how many were throttled."""
 
     at: datetime
     attempts: int
@@ -54,7 +54,7 @@ class RateHistory:
 
 
 async def read_rates(pool: Pool, campaign_id: int, phone_number_ids: Sequence[str]) -> RateHistory:
-    """Of these numbers. A day costs a thousand rows a number."""
+    """Return the rates of these numbers. A day costs a thousand rows for each number."""
     rows = await pool.fetch(statements("rates")["of_campaign"], campaign_id, phone_number_ids)
     samples: dict[str, list[RateSample]] = {}
     for row in rows:
@@ -65,7 +65,9 @@ async def read_rates(pool: Pool, campaign_id: int, phone_number_ids: Sequence[st
 
 
 def history_of(samples: Mapping[str, Sequence[RateSample]]) -> RateHistory:
-    """Between two samples of a number, its rate was even. Each number's samples are in the order of time."""
+    """Return the rates in slots. Each number's samples must be in the order of time. Between two of them, the
+    rate counts as even.
+    """
     kept = {number: found for number, given in samples.items() if len(found := _rising(given)) > 1}
     if not kept:
         return RateHistory()
@@ -81,7 +83,9 @@ def history_of(samples: Mapping[str, Sequence[RateSample]]) -> RateHistory:
 
 
 def _rising(samples: Sequence[RateSample]) -> list[RateSample]:
-    """Requests are counted up to a batch after they are made, so a sample may lack the latest ones."""
+    """Return the samples without those that go back. Requests are counted up to a batch after they are made,
+    so a sample may lack the latest ones.
+    """
     found: list[RateSample] = []
     for sample in samples:
         if not found or sample.attempts >= found[-1].attempts:
@@ -97,7 +101,7 @@ def _line(number: str, samples: Sequence[RateSample], edges: Sequence[datetime],
 
 
 def _made_by(edge: datetime, samples: Sequence[RateSample], moments: Sequence[datetime]) -> float:
-    """How many requests were made by this moment."""
+    """Return how many requests were made by this moment."""
     after = bisect_right(moments, edge)
     if after == 0:
         return 0.0

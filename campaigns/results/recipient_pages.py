@@ -25,14 +25,14 @@ _KEY = re.compile(r"(\d{1,9})\.(\d{1,9})")
 
 
 class RecipientKey(NamedTuple):
-    """Where a page ends: the ordinal of the range, and the recipient's number in it."""
+    """The end of a page: the ordinal of the range, and the recipient's number in it."""
 
     ordinal: int
     seq: int
 
     @classmethod
     def read(cls, text: str | None) -> RecipientKey:
-        """`3.120`; None is the beginning. UsageError for any other text."""
+        """Read a key such as `3.120`; None is the beginning. Raise UsageError for any other text."""
         if not text:
             return cls(0, 0)
         if (match := _KEY.fullmatch(text)) is None:
@@ -45,7 +45,7 @@ class RecipientKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageRecipient:
-    """A recipient as `campaign export` shows it. `line`: of the audience file."""
+    """A recipient as `campaign export` shows it. `line` is that of the audience file."""
 
     phone: str
     state: RecipientState
@@ -63,8 +63,8 @@ class PageRecipient:
 
 @dataclass(frozen=True, slots=True)
 class RecipientPage:
-    """`next`: what continues the list as `after`; None at its end. A page may be short, or empty, and still
-    have a `next`: one page reads a bounded number of ranges.
+    """A page of recipients. `next` continues the list as `after`; None at its end. A page may be short or
+    empty and still have a `next`, because one page reads a bounded number of ranges.
     """
 
     recipients: list[PageRecipient]
@@ -80,14 +80,14 @@ async def recipient_page(
     code: int | None = None,
     limit: int = PAGE_MAX,
 ) -> RecipientPage:
-    """Recipients in the order of the audience. `code` asks for failed recipients with this error code."""
+    """Return recipients in the order of the audience. `code` asks for those that failed with it."""
     limit = max(1, min(limit, PAGE_MAX))
     reader = _PageReader(pool, campaign_id, RecipientState.FAILED if code is not None else state, code, limit)
     return await reader.read(RecipientKey.read(after))
 
 
 class _PageReader:
-    """Reads one page."""
+    """A reader of one page."""
 
     def __init__(
         self, pool: Pool, campaign_id: int, state: RecipientState | None, code: int | None, limit: int

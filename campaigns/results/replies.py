@@ -1,4 +1,4 @@
-"""What recipients answered: of one campaign, or everything that came, the newest first."""
+"""The answers of recipients: of one campaign, or everything that came, the newest first."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 async def reply_pages(pool: Pool, campaign_id: int) -> AsyncIterator[list[list[Any]]]:
-    """All answers to a campaign in the order of the audience: pages of values, one for each column."""
+    """Give all answers to a campaign in the order of the audience, in pages, a value for each column."""
     async for range_ids in range_groups(pool, campaign_id):
         found = await pool.fetch(statements("replies")["of_ranges"], range_ids, timeout=GROUP_TIMEOUT_S)
         yield [_values(dict(row)) for row in found]
@@ -48,9 +48,9 @@ def _values(row: dict[str, Any]) -> list[Any]:
 class ReceivedReply:
     """A message that a person wrote.
 
-    `phone`: in digits; or the pseudonym of a forgotten person; or an id of the service that names no phone;
-    empty if nothing names the person. `text`: empty for pictures and the like. `quotes_message`: it answers a
-    message by name; otherwise it came within a week after one.
+    `phone` is in digits, or is the pseudonym of a forgotten person, or an id of the service that names no
+    phone; it is empty if nothing names the person. `text` is empty for pictures and the like.
+    `quotes_message` says that it answers a message by name; otherwise it came within a week after one.
     """
 
     sent_at: datetime
@@ -71,8 +71,8 @@ class ReceivedReply:
 
 @dataclass(frozen=True, slots=True)
 class ReplyPage:
-    """`next`: what continues the list as `before`; None at its end. A page of one campaign may be short, or
-    empty, and still have a `next`.
+    """A page of answers. `next` continues the list as `before`; None at its end. A page of one campaign may
+    be short or empty and still have a `next`.
     """
 
     replies: list[ReceivedReply]
@@ -80,7 +80,7 @@ class ReplyPage:
 
 
 class _Key(NamedTuple):
-    """Where a page ends: the message's time and id."""
+    """The end of a page: the message's time and id."""
 
     sent_at: datetime
     wamid: str
@@ -96,7 +96,7 @@ class _Key(NamedTuple):
 
 
 async def reply_page(pool: Pool, *, before: str | None = None, limit: int = PAGE_MAX) -> ReplyPage:
-    """The newest messages of everybody, older than the key `before`."""
+    """Return the newest messages of everybody, older than the key `before`."""
     limit = max(1, min(limit, PAGE_MAX))
     rows = await _received(pool, None, before, limit)
     return ReplyPage([_reply(row) for row in rows], _next(rows, limit))
@@ -105,8 +105,8 @@ async def reply_page(pool: Pool, *, before: str | None = None, limit: int = PAGE
 async def campaign_reply_page(
     pool: Pool, campaign_id: int, *, before: str | None = None, limit: int = PAGE_MAX
 ) -> ReplyPage:
-    """The newest answers to one campaign: what quotes its message, and what quotes nothing and came from a
-    recipient within a week after it.
+    """Return the newest answers to one campaign. An answer quotes its message, or quotes nothing and came
+    from a recipient within a week after the message.
     """
     limit = max(1, min(limit, PAGE_MAX))
     rows = await _received(pool, campaign_id, before, LOOKED_AT_MAX)
@@ -135,7 +135,7 @@ async def _received(
 
 
 async def _quoting(pool: Pool, campaign_id: int, rows: Sequence[asyncpg.Record]) -> set[str]:
-    """Those of the messages that quote a message of the campaign."""
+    """Return those of the messages that quote a message of the campaign."""
     pairs = [(row["wamid"], row["quotes"]) for row in rows if row["quotes"] is not None]
     found = await pool.fetch(
         statements("replies")["quoting"],
@@ -149,7 +149,7 @@ async def _quoting(pool: Pool, campaign_id: int, rows: Sequence[asyncpg.Record])
 async def _is_from_recipient(pool: Pool, campaign_id: int, row: asyncpg.Record) -> bool:
     spellings = phone_aliases(row["sender"])
     if not spellings:
-        return False  # a pseudonym, or an id of the service
+        return False  # it is a pseudonym, or an id of the service
     asked = (campaign_id, spellings[0], spellings[-1], row["sent_at"])
     async with pool.acquire() as connection, connection.transaction(readonly=True):
         await connection.execute(statements("person")["look_by_filter"])

@@ -5,11 +5,11 @@ from typing import Any
 
 from drumbeat.engine.core.sanitise import sanitise
 
-TEXT_CHARACTERS_MAX = 500  # shown of one message; the database keeps all of it
+TEXT_CHARACTERS_MAX = 500  # so much of a message is shown; the database keeps all of it
 
 
 def reply_text(body: Mapping[str, Any]) -> str:
-    """The text, the button or the caption; empty for other types. `body`: the message as it was received."""
+    """Return the text, the button or the caption; empty for other types. `body` is the raw message."""
     text = next((found for found in _texts(body) if isinstance(found, str) and found), "")
     return sanitise(text)[:TEXT_CHARACTERS_MAX]
 

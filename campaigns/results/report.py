@@ -27,8 +27,8 @@ class ReasonCount:
 
 @dataclass(frozen=True, slots=True)
 class NumberReport:
-    """What one number sent. `achieved_per_s`: requests divided by `active_s`, the seconds spent sending; None
-    if they are too few.
+    """The part of a report about one number. `achieved_per_s` is requests divided by `active_s`, the seconds
+    spent sending; None if they are too few.
     """
 
     phone_number_id: str
@@ -55,10 +55,11 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The results of a campaign so far. `reasons`: for failed, skipped, unknown and deferred recipients.
+    """The results of a campaign so far. `reasons` are those of failed, skipped, unknown and deferred
+    recipients.
 
-    `options`: the options of `campaign create` by their names; None for those not given. `pruned`: recipients
-    and reasons were dropped; the counts are kept.
+    `options` has the options of `campaign create` by their names, with None for those not given. `pruned`
+    says that recipients and reasons were dropped; the counts are kept.
     """
 
     status: CampaignStatus
@@ -76,7 +77,7 @@ class Report:
 
     @property
     def audience_adds_up(self) -> bool:
-        """Whether every row of the file is a recipient, a reject or a duplicate."""
+        """Return whether every row of the file is a recipient, a reject or a duplicate."""
         return self.audience_rows == self.status.recipients + self.rejected + self.duplicates
 
     @property
@@ -86,7 +87,7 @@ class Report:
 
     @property
     def cpu_us_per_message(self) -> float | None:
-        """CPU time of the sending processes for each accepted message; None before the first one."""
+        """Return the CPU time of sending for each accepted message; None before the first one."""
         accepted = sum(number.accepted for number in self.numbers)
         return 1e6 * sum(number.cpu_s for number in self.numbers) / accepted if accepted else None
 
@@ -119,7 +120,7 @@ class Report:
 
 
 async def campaign_report(pool: Pool, campaign_id: int) -> Report:
-    """Read a campaign's report; LookupError if the campaign does not exist."""
+    """Read a campaign's report. Raise LookupError if the campaign does not exist."""
     sql = statements("report")
     status = await campaign_status(pool, campaign_id)
     campaign = await pool.fetchrow(sql["campaign"], campaign_id)
@@ -142,14 +143,14 @@ async def campaign_report(pool: Pool, campaign_id: int) -> Report:
 
 
 async def number_reports(pool: Pool, campaign_id: int) -> tuple[NumberReport, ...]:
-    """What each number sent for a campaign."""
+    """Return what each number sent for a campaign."""
     rows = await pool.fetch(statements("report")["numbers"], campaign_id)
     return tuple(NumberReport(**dict(row)) for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignReasons:
-    """Why recipients failed, were left out, are in doubt or wait, by a moment."""
+    """The reasons why recipients failed, were left out, are in doubt or wait, by a moment."""
 
     read_at: datetime
     status: CampaignStatus
@@ -157,7 +158,7 @@ class CampaignReasons:
 
 
 async def campaign_reasons(pool: Pool, campaign_id: int) -> CampaignReasons:
-    """Reads every recipient with a reason, 20 µs each."""
+    """Read why recipients have their states. Each recipient with a reason takes 20 µs."""
     read_at = datetime.now(UTC)
     status = await campaign_status(pool, campaign_id)
     return CampaignReasons(read_at, status, await _reasons(pool, campaign_id))

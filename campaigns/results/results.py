@@ -1,4 +1,4 @@
-"""All results of one campaign in one value: what its page and its report as a file show.
+"""The results of one campaign in one value: what its page and its report as a file show.
 
 Each recipient is read once, in groups of ranges, so no statement takes long. That costs 30 µs a recipient.
 """
@@ -27,13 +27,13 @@ from drumbeat.engine.core.durations import STEP
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.store.database import Pool
 
-# What the tables of a time to delivery or to read count: messages that took at most so long.
+# The rows of the tables of times: each counts the messages that took at most so long.
 WITHIN_S = (1, 5, 10, 30, 60, 300, 3_600, 86_400)
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """How long messages took. `steps`: see `engine.core.durations`."""
+    """The times that messages took. `engine.core.durations` explains `steps`."""
 
     steps: Mapping[int, int]
 
@@ -43,7 +43,9 @@ class Times:
 
     @property
     def within(self) -> list[tuple[float, int]]:
-        """How many took at most so long, exact within 5 %; without lengths that none or all took before."""
+        """Return how many messages took at most each length of time, exact within 5 %. Lengths that no
+        message kept are left out, and so are those after the first that all kept.
+        """
         found: list[tuple[float, int]] = []
         for seconds in WITHIN_S:
             count = sum(count for step, count in self.steps.items() if STEP ** (step + 0.5) <= seconds)
@@ -56,9 +58,11 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class CampaignResults:
-    """What came of a campaign by a moment. `lines`: by each property that tells recipients apart; empty once
-    they are pruned. `accepted`: by the service, whatever became of them. `latest_reply_at`: None also if many
-    others wrote since.
+    """The results of a campaign by a moment.
+
+    `lines` has the recipients by each property that tells them apart; it is empty once they are pruned.
+    `accepted` counts messages that the service accepted, whatever became of them. `latest_reply_at` is None
+    also if many others wrote since.
     """
 
     read_at: datetime
@@ -94,12 +98,12 @@ class CampaignResults:
 
     @property
     def codes(self) -> list[Line]:
-        """Those that failed, by the code or the words of the reason."""
+        """Return how many recipients failed, by the code or the words of the reason."""
         return [line for line in self.lines[By.CODE] if line.key]
 
     @property
     def telling(self) -> list[By]:
-        """The properties of which there is more than one value, or which always tell something."""
+        """Return the properties that have more than one value."""
         several = [By.COUNTRY, By.LANGUAGE, By.VARIANT, By.NUMBER, By.HOUR]
         return [by for by in several if len(self.lines[by]) > 1]
 
@@ -129,7 +133,7 @@ async def campaign_results(
     turn: AbstractAsyncContextManager[Any] | None = None,
     note: Callable[[int], None] = lambda _: None,
 ) -> CampaignResults:
-    """Read everything; `turn` and `note` as for `breakdowns`. LookupError if the campaign does not exist."""
+    """Read all results. Raise LookupError without the campaign. `breakdowns` explains `turn` and `note`."""
     read_at, status = datetime.now(UTC), await campaign_status(pool, campaign_id)
     campaign = await pool.fetchrow(statements("report")["campaign"], campaign_id)
     assert campaign is not None, "a campaign's row is never deleted once it is planned"

@@ -1,4 +1,4 @@
-"""What a campaign cost: the messages that the service calls billable, and their price by a table.
+"""The cost of a campaign: the messages that the service calls billable, and their price by a table.
 
 Law: statuses say what is billable, not what it costs. A message without such a status is not counted as free.
 A recipient counts once, also with two messages.
@@ -18,7 +18,7 @@ from drumbeat.engine.core.pricing import pricing_of
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """The billable messages of one category. `cost`: None without a table of prices."""
+    """The billable messages of one category. `cost` is None without a table of prices."""
 
     category: str
     messages: int
@@ -27,7 +27,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """`free`: messages that the service does not charge for."""
+    """The spending of a campaign. `free` are messages that the service does not charge for."""
 
     charges: tuple[Charge, ...] = ()
     free: int = 0
@@ -48,7 +48,7 @@ class Spending:
 
 
 def spending(by_country: Iterable[Line], prices: PriceTable | None) -> Spending:
-    """From the lines of a breakdown by country; the category with the most messages comes first."""
+    """Return the spending by the lines of a breakdown by country, the largest category first."""
     billable: dict[str, Counter[str]] = {}
     free = 0
     for line in by_country:

@@ -36,11 +36,11 @@ PRUNED_IN_DOUBT = "in doubt when they were pruned"
 
 @dataclass(frozen=True, slots=True)
 class CampaignStatus:
-    """A campaign at one moment. `counts`: recipients by present state; they add up to `recipients`.
+    """A campaign at one moment. `counts` has the recipients by present state; they add up to `recipients`.
 
-    `measured_per_s`: messages per second between two readings, if there were two. `pruned_recipients`: only
-    their counts are left; `pruned_unknown`: those of them who were in doubt. `stopped_by`: who paused or
-    cancelled it, if a person did.
+    `measured_per_s` is the number of messages per second between two readings, if there were two. Of
+    `pruned_recipients`, only the counts are left; `pruned_unknown` are those of them who were in doubt.
+    `stopped_by` says who paused or cancelled it, if a person did.
     """
 
     name: str
@@ -66,43 +66,43 @@ class CampaignStatus:
 
     @property
     def in_doubt(self) -> int:
-        """How many recipients can still be settled."""
+        """Return how many recipients can still be settled."""
         return self.counts[RecipientState.UNKNOWN] - self.pruned_unknown
 
     @property
     def unsettled(self) -> int:
-        """How many messages a status may still settle: they are accepted, sent or in doubt."""
+        """Return how many messages a status may still settle: they are accepted, sent or in doubt."""
         return self.counts[RecipientState.ACCEPTED] + self.counts[RecipientState.SENT] + self.in_doubt
 
     @property
     def nobody_sends(self) -> bool:
-        """Whether the campaign runs and none of its numbers has a living owner."""
+        """Return whether the campaign runs and none of its numbers has a living owner."""
         return self.state is CampaignState.RUNNING and not any(number.owner for number in self.numbers)
 
     @property
     def waiting(self) -> int:
-        """How many recipients are still to be sent to."""
+        """Return how many recipients are still to be sent to."""
         return self.counts[RecipientState.PENDING] + self.counts[RecipientState.DEFERRED]
 
     @property
     def rate_per_s(self) -> float | None:
-        """Messages per second sent lately; 0 while no process sends, None if it was not measured."""
+        """Return the messages per second sent lately; 0 while nobody sends, None if not measured."""
         is_sent = self.state is CampaignState.RUNNING and not self.nobody_sends
         return self.measured_per_s if is_sent else 0.0
 
     @property
     def eta_s(self) -> float | None:
-        """Seconds until everything is sent at the present rate; None without a rate."""
+        """Return the seconds until everything is sent at the present rate; None without a rate."""
         return self.waiting / self.rate_per_s if self.rate_per_s else None
 
     @property
     def reason_in_words(self) -> str:
-        """Why it is in its state."""
+        """Return why the campaign is in its state."""
         return reason_in_words(self.why, self.reason)
 
     @property
     def why(self) -> list[Why]:
-        """What it waits for, or is slowed by, with who, where and until when."""
+        """Return what the campaign waits for or what slows it down, with who, where and until when."""
         return explain(
             self.state,
             self.reason,
@@ -114,11 +114,13 @@ class CampaignStatus:
         )
 
     def failed_above(self, max_failed: str | None) -> bool:
-        """See `exceeds_max_failed`."""
+        """Return whether more recipients failed than `max_failed` allows; see `exceeds_max_failed`."""
         return exceeds_max_failed(self.counts[RecipientState.FAILED], self.recipients, max_failed)
 
     def as_json(self) -> dict[str, Any]:
-        """The fixed shape that scripts rely on; times are ISO 8601, rates messages per second."""
+        """Return the document that scripts rely on. Its shape is fixed; times are ISO 8601, rates are
+        messages per second.
+        """
         eta_s, rate_per_s = self.eta_s, self.rate_per_s
         return {
             "schema": SCHEMA,
@@ -164,7 +166,7 @@ def _canary_json(canary: StoredCanary) -> dict[str, Any]:
 
 
 def measured_per_s(before: CampaignStatus, after: CampaignStatus, elapsed_s: float) -> float:
-    """Messages per second between two readings, never more than the true rate.
+    """Return the messages per second between two readings, never more than the true rate.
 
     Requests are counted in batches, which may include requests from before the first reading. So the time
     between the last requests counts if it is longer.
@@ -180,7 +182,7 @@ def _measured_per_s(before: NumberProgress, after: NumberProgress, elapsed_s: fl
 
 
 async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
-    """Read a campaign's status; LookupError if the campaign does not exist. Takes 1 µs for each range."""
+    """Read a campaign's status, in 1 µs for each range. Raise LookupError if it does not exist."""
     row = await pool.fetchrow(queries("progress")["status"], campaign_id)
     if row is None:
         raise LookupError(f"no campaign {campaign_id}")
@@ -215,7 +217,9 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
 async def number_progress(
     database: Pool | Connection, campaign_id: int | None, phone_number_ids: Sequence[str]
 ) -> list[NumberProgress]:
-    """How these numbers send now, and what they did for the campaign; None: for no campaign."""
+    """Return how these numbers send now, and what they did for the campaign. With `campaign_id` None, no
+    campaign is asked about.
+    """
     rows = await database.fetch(
         statements("progress")["numbers"], campaign_id, phone_number_ids, DEFAULT_LIMIT_PER_S
     )
@@ -226,7 +230,7 @@ async def number_progress(
 
 
 async def read_stoppers(database: Pool | Connection, campaign_ids: Sequence[int]) -> dict[int, Person]:
-    """Who paused or cancelled these campaigns last; one that nobody did is missing."""
+    """Return who paused or cancelled each campaign last. A campaign that nobody stopped is missing."""
     rows = await database.fetch(statements("progress")["stoppers"], campaign_ids)
     return {row["campaign_id"]: Person(row["actor"], row["at"]) for row in rows}
 
@@ -234,9 +238,9 @@ async def read_stoppers(database: Pool | Connection, campaign_ids: Sequence[int]
 def present_reason(
     reason: str, code: ReasonCode | None, unknown: int, pruned: int = 0
 ) -> tuple[str, ReasonCode | None]:
-    """The reason that holds now: statuses and people settle recipients in doubt after the run.
+    """Return the reason that holds now: statuses and people settle recipients in doubt after the run.
 
-    `pruned`: how many of the `unknown` were pruned, so that nobody can settle them any more.
+    `pruned` is how many of the `unknown` were pruned. Nobody can settle these any more.
     """
     if code is not ReasonCode.IN_DOUBT:
         return reason, code

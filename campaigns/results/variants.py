@@ -23,8 +23,8 @@ COMPARED = ("delivered", "read", REPLIED)  # more is better
 
 @dataclass(frozen=True, slots=True)
 class VariantResult:
-    """What became of a variant's recipients. `sent`: those whose message was accepted or failed; the others
-    were not sent to. `counts`: by measure.
+    """The results of one variant. `sent` counts recipients whose message was accepted or failed; the others
+    were not sent to. `counts` has a number for each measure.
     """
 
     variant: str
@@ -34,7 +34,7 @@ class VariantResult:
     counts: Mapping[str, int]
 
     def interval(self, measure: str) -> Interval:
-        """Of the measure's share of `sent`."""
+        """Return the interval of the measure's share of `sent`."""
         return wilson_interval(self.counts[measure], self.sent)
 
     def share(self, measure: str) -> float | None:
@@ -44,14 +44,16 @@ class VariantResult:
 async def variant_results(
     pool: Pool, campaign_id: int, templates: Sequence[TemplateShare]
 ) -> tuple[VariantResult, ...]:
-    """In the order of the variants, each with all of its languages; empty for a campaign without variants."""
+    """Return the results in the order of the variants, each with all of its languages. A campaign without
+    variants has none.
+    """
     if not any(template.variant for template in templates):
         return ()
     return results_of(await breakdown(pool, campaign_id, By.VARIANT), templates)
 
 
 def results_of(lines: Iterable[Line], templates: Sequence[TemplateShare]) -> tuple[VariantResult, ...]:
-    """From the lines of a breakdown by variant."""
+    """Return the results from the lines of a breakdown by variant."""
     by_name = {line.key: line for line in lines}
     names = dict.fromkeys(template.variant for template in templates if template.variant)
     return tuple(_result(name, templates, by_name.get(name) or Line(name)) for name in names)
@@ -69,14 +71,14 @@ def _result(name: str, templates: Sequence[TemplateShare], line: Line) -> Varian
 
 
 def verdicts(results: Sequence[VariantResult]) -> dict[str, str]:
-    """For each measure, which variant does better, or that it is too early to say."""
+    """Return in words, for each measure, which variant does better, or that it is too early to say."""
     if not results:
         return {}
     return {measure: _in_words(winner(results, measure)) for measure in COMPARED}
 
 
 def winner(results: Sequence[VariantResult], measure: str) -> str | None:
-    """The variant whose interval lies above all others; None while it is too early to say."""
+    """Return the variant whose interval lies above all others; None while it is too early to say."""
     best, *others = sorted(results, key=lambda result: -(result.share(measure) or 0.0))
     is_above = best.interval(measure).low > max(other.interval(measure).high for other in others)
     return best.variant if is_above else None
@@ -112,7 +114,7 @@ def _measure_json(result: VariantResult, measure: str) -> dict[str, Any]:
 
 
 def result_lines(results: Sequence[VariantResult]) -> Iterator[str]:
-    """The part of the report; nothing without variants."""
+    """Give the part of the report about variants; nothing if there are none."""
     if not results:
         return
     yield "Variants (shares of those sent to, with 95 % intervals)"

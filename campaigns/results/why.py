@@ -1,6 +1,6 @@
-"""Why a campaign stands as it does: what it waits for, who stopped it, where, and until when.
+"""The explanation of a campaign's state: what it waits for, who stopped it, where, and until when.
 
-The words of each language are in `texts`. Commands, JSON and pages say them.
+The words of each language are in `texts`. Commands, JSON and pages show them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from drumbeat.engine.core.states import WAITS, CampaignState, ReasonCode
 
 
 class Person(NamedTuple):
-    """Who did something to a campaign, and when."""
+    """A person who did something to a campaign, and when."""
 
     actor: str
     at: datetime
@@ -28,8 +28,8 @@ class Person(NamedTuple):
 class Why:
     """One thing that keeps a campaign, or one of its numbers, from sending at full speed.
 
-    `words`: in English; `code` and `values`: what words of another language are made of. `is_reason`: it says
-    why the campaign is in its state; otherwise the campaign goes on.
+    `words` are in English. `code` and `values` make the words of other languages. `is_reason` tells that it
+    is the reason for the campaign's state; otherwise the campaign goes on.
     """
 
     code: str
@@ -50,7 +50,7 @@ def _words(code: str, values: Mapping[str, Any], texts: Texts) -> str:
 
 
 def _shown(name: str, value: object, texts: Texts) -> str:
-    """A local time may have a day of the week: `Mon 09:00`."""
+    """Return a value in words of the language. A local time may have a day of the week: `Mon 09:00`."""
     if name == "time" and isinstance(value, str) and " " in value:
         day, time = value.split(" ")
         return f"{texts(f'day.{day}')} {time}"
@@ -67,7 +67,7 @@ def _english() -> Texts:
 
 
 def reason_in_words(whys: Sequence[Why], stored: str) -> str:
-    """Why a campaign is in its state: as people say it, else as it is stored; empty without a reason."""
+    """Return why a campaign is in its state: in words for people, else as stored; empty without a reason."""
     return next((why.words for why in whys if why.is_reason), stored)
 
 
@@ -84,7 +84,9 @@ def explain(
     stopped_by: Person | None = None,
     start_at: datetime | None = None,
 ) -> list[Why]:
-    """The reason of the state comes first. What has only the stored words is not among them."""
+    """Return what explains the state, the reason of the state first. A reason for which only stored words
+    exist is not among them.
+    """
     found = list(_reason(reason, code, numbers, stopped_by))
     if state is CampaignState.DRAFT and start_at is not None:
         found.append(why_of_draft(start_at, is_reason=code is None))
@@ -114,7 +116,7 @@ def why_of_draft(start_at: datetime, *, is_reason: bool = True) -> Why:
 
 
 def _of_hours(words: str) -> Iterator[Why]:
-    """Quiet hours of the whole campaign."""
+    """Give the quiet hours of the whole campaign."""
     if (wait := wait_of(words)) is None:
         return
     if wait.zone is None:
@@ -124,7 +126,7 @@ def _of_hours(words: str) -> Iterator[Why]:
 
 
 def _of_waits(waits: Sequence[WaitingGroup]) -> Iterator[Why]:
-    """Quiet hours of some recipients, while others are sent to."""
+    """Give the quiet hours of some recipients, while others are sent to."""
     for group in waits:
         if (wait := wait_of(group.reason)) is None:
             continue
@@ -136,7 +138,7 @@ def _of_waits(waits: Sequence[WaitingGroup]) -> Iterator[Why]:
 
 
 def _place(zone: str) -> str:
-    """`America/Sao_Paulo` is Sao Paulo."""
+    """Return the place that a zone is named after: `Sao Paulo` for `America/Sao_Paulo`."""
     return zone.rpartition("/")[2].replace("_", " ")
 
 
@@ -145,7 +147,7 @@ def _is_used_up(number: NumberProgress) -> bool:
 
 
 def _of_quotas(numbers: Sequence[NumberProgress]) -> Iterator[Why]:
-    """Numbers may share a limit, so what several used is not added up."""
+    """Give the used-up messaging limits. Numbers may share a limit, so their use is not added up."""
     if len(numbers) == 1:
         yield _why("quota", is_reason=True, **_quota(numbers[0]))
     elif numbers:
@@ -163,7 +165,7 @@ def _quota(number: NumberProgress) -> dict[str, Any]:
 
 
 def _of_number(number: NumberProgress) -> Iterator[Why]:
-    """What keeps one number from its limit, while the campaign is sent."""
+    """Give what keeps one number from its limit while the campaign is sent."""
     label, reason = number.label, number.suspended_reason or ""
     if number.stopped:
         yield _why("stopped", number=label, reason=reason)

@@ -56,7 +56,7 @@ _PERMISSION = _PAUSE_ACCOUNT(
     "grant the missing permission",
     reason_code=ReasonCode.PERMISSION_MISSING,
 )
-_WAITS = "nothing while it waits; retry it if it failed"
+_WAITS = "You need do nothing while the message waits. If it failed, retry it."
 _SLOW_NUMBER = _THROTTLE(
     Scope.NUMBER, "rate limit of the number: the recipient waits for another attempt", _WAITS
 )

@@ -127,9 +127,9 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
         workbook(lambda made: made.add_worksheet("Bild")),
         "sheet has no rows; pictures",
     ),
-    "not JSON": ("a.jsonl", JSON + b'{"phone": "+1', r"no JSON object.*line 2\)"),
+    "not JSON": ("a.jsonl", JSON + b'{"phone": "+1', r"not a JSON object.*line 2\)"),
     "a JSON array": ("a.json", b"[" + JSON + b"]", "JSON array.*jq"),
-    "a list a line": ("a.jsonl", JSON + b"[1]\n", r"no JSON object with columns .*line 2\)"),
+    "a list a line": ("a.jsonl", JSON + b"[1]\n", r"not a JSON object with columns .*line 2\)"),
     "a later column": (
         "a.jsonl",
         JSON + b'{"phone": "1", "city": "Rio"}\n',
@@ -203,7 +203,7 @@ def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: py
 def test_a_format_that_is_named_outranks_what_is_found(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(CSV)
-    with pytest.raises(ConfigurationError, match=r"no JSON object.*line 1\)"):
+    with pytest.raises(ConfigurationError, match=r"not a JSON object.*line 1\)"):
         inspect_audience(path, rejects_path=tmp_path / "bad.csv", options=ReadOptions(Format.JSON_LINES))
     with pytest.raises(UsageError, match="--sheet is for workbooks"):
         inspect_audience(path, rejects_path=tmp_path / "bad.csv", options=ReadOptions(sheet="x"))

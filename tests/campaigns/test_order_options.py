@@ -132,7 +132,7 @@ def test_a_wrong_option_is_named(spec: CampaignSpec, order: OrderOptions, compla
 
 
 def test_an_option_of_the_canary_needs_a_canary() -> None:
-    with pytest.raises(UsageError, match="no --canary"):
+    with pytest.raises(UsageError, match="need --canary"):
         order_of("normal", None, None, None, "5%", None, False)
     assert order_of("low", 30, "5", 10, None, None, True) == OrderOptions(
         Priority.LOW, 30, "5", CanaryOptions(10, needs_approval=True)

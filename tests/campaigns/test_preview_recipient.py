@@ -46,7 +46,7 @@ async def test_each_row_leads_to_its_recipient(pool: Pool, planned: None) -> Non
         try:
             found[line] = (await choose_recipient(pool, "spring", Choice(row=line))).phone
         except ConfigurationError as error:
-            assert "is no recipient" in str(error)
+            assert "is not a recipient" in str(error)
     assert found == stored
 
 
@@ -69,5 +69,5 @@ async def test_digits_are_a_stored_phone_before_they_are_a_national_one(
         ("3023125001", 493023125001),
     ):
         assert (await choose_recipient(pool, "spring", Choice(phone=typed))).phone == phone
-    with pytest.raises(ConfigurationError, match="is no recipient"):
+    with pytest.raises(ConfigurationError, match="is not a recipient"):
         await choose_recipient(pool, "spring", Choice(phone="492151596228"))

@@ -48,7 +48,7 @@ REFUSED: list[tuple[str, str]] = [
     (HEADER + "DE,MARKETING,NaN,EUR,2026-01-31\n", "is not a price"),
     (HEADER + "DE,MARKETING,1,EUR,31.01.2026\n", '"31.01.2026" is not a date (prices.csv, row 2, column date)'),
     (HEADER + "DE,MARKETING,1,,2026-01-31\n", "column currency"),
-    (HEADER + "DE,MARKETING,1,EUR,2026-01-31\nde,marketing,2,EUR,2026-01-31\n", "de and marketing have a second price (prices.csv, row 3)"),
+    (HEADER + "DE,MARKETING,1,EUR,2026-01-31\nde,marketing,2,EUR,2026-01-31\n", "de and marketing have two prices (prices.csv, row 3)"),
     ("x" * (1 << 20) + "x", "larger than 1 MiB"),
 ]  # fmt: skip
 

@@ -71,7 +71,7 @@ def test_the_page_escapes_what_the_audience_says_and_loads_nothing(spring: Drumb
 REFUSALS: list[tuple[tuple[str, ...], int, str]] = [
     (("spring", "--row", "3"), 78, "row 3"),
     (("spring", "--row", "4"), 78, "a duplicate"),
-    (("spring", "--phone", "+4915100000000"), 78, "is no recipient"),
+    (("spring", "--phone", "+4915100000000"), 78, "is not a recipient"),
     (("spring", "--phone", "12"), 2, "too few digits"),
     (("spring", "--row", "2", "--phone", "+5491123456789"), 2, "not both"),
     (("spring", "--html", "no/such/page.html"), 78, "cannot be written"),

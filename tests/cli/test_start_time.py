@@ -15,12 +15,12 @@ def test_a_start_time_never_starts_a_campaign_by_the_way(
     later = (datetime.now(UTC) + timedelta(days=1)).isoformat()
     create = (*CREATE, "--audience", audience, "--param", "name", "--param", "order", "--start-at")
     made = drumbeat.ok(*create, later).stdout
-    assert "it does not start by itself: start it, and it waits until" in made
+    assert "it does not start by itself: if you start it, it waits until" in made
     assert "start it with: drumbeat campaign start spring" in made
     assert "draft (does not start by itself" in drumbeat.ok("campaign", "status", "spring").stdout
     assert "does not start by itself" in drumbeat.ok("campaign", "list").stdout
     edited = drumbeat.ok("campaign", "edit", "spring", "--start-at", PAST).stdout
-    assert "has passed: start it, and it sends at once" in edited
+    assert "has passed: if you start it, it sends at once" in edited
     drumbeat.ok("campaign", "edit", "spring", "--start-at", later)
 
     assert drumbeat.ok("campaign", "start", "spring", "--json").json["campaigns"][0]["state"] == "scheduled"

@@ -113,7 +113,7 @@ async def test_a_time_that_passes_while_the_start_page_is_read_is_asked_again(
 async def test_a_draft_says_that_it_does_not_start_by_itself(
     manager: Caller, pool: Pool, draft: None
 ) -> None:
-    assert "does not start by itself: start it, and it waits until" in (await manager.get(AUTUMN)).text
+    assert "does not start by itself: if you start it, it waits until" in (await manager.get(AUTUMN)).text
     german = await manager.get(AUTUMN, headers={"Accept-Language": "de"})
     assert "beginnt nicht von selbst" in german.text
     assert (await manager("PATCH", API, json={"changes": {"start_at": PAST}})).status == 200

@@ -114,4 +114,4 @@ def test_every_code_has_a_meaning_and_a_remedy() -> None:
     rows = [*ERROR_CODES.values(), *HTTP_STATUSES.values(), UNLISTED]
     assert [row for row in rows if not (row.meaning and row.remedy)] == []
     waits = [row for row in rows if row.outcome is Throttled]
-    assert all("retry it if it failed" in row.remedy for row in waits), "a throttle ends in a failure, too"
+    assert all("If it failed, retry it" in row.remedy for row in waits), "a throttle ends in a failure, too"

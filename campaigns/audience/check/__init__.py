@@ -1,1 +1,1 @@
-"""Rows of a table become good rows and rejects."""
+"""The check of a table: its rows become good rows and rejects."""

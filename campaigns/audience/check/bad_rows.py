@@ -13,8 +13,8 @@ ROW_CHARACTERS_MAX = 4_000  # a page of a form holds some rows
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """`column` is empty if the whole row is wrong. `cells`: in the order of the header; empty if they are too
-    long to be corrected by hand.
+    """A row that a person may correct. `column` is empty if the whole row is wrong. `cells` are in the order
+    of the header; they are empty if they are too long to be corrected by hand.
     """
 
     line: int
@@ -25,12 +25,12 @@ class BadRow:
 
 @dataclass(slots=True)
 class BadRows:
-    """Keeps the first bad rows of a table."""
+    """The first bad rows of a table."""
 
     rows: list[BadRow] = field(default_factory=list)
 
     def add(self, table: AudienceTable, batch: RowBatch, rejects: Sequence[Reject]) -> None:
-        """`rejects`: of this batch, with those of its reader."""
+        """Keep the rows that `rejects` name. `rejects` are those of this batch, with those of its reader."""
         wanted = rejects[: KEPT_MAX - len(self.rows)]
         lines = {reject.line for reject in wanted}
         cells = {line: row for line, row in zip(batch.lines, batch.rows, strict=True) if line in lines}
@@ -41,8 +41,8 @@ class BadRows:
 
 
 def fitted(line: str, delimiter: str, width: int) -> Row:
-    """The cells of a line that is no row, as many as the header has: missing ones are empty, and what is too
-    much stays in the last one, where it is seen.
+    """Return the cells of a line that is no valid row, as many as the header has. Missing cells are empty;
+    text beyond the last column stays in the last cell, where it is seen.
     """
     try:
         cells = next(csv.reader([line], delimiter=delimiter), [])

@@ -1,4 +1,4 @@
-"""Finds columns by name in the header of an audience."""
+"""The search for columns by name in the header of an audience."""
 
 from collections.abc import Sequence
 from unicodedata import category
@@ -13,10 +13,11 @@ class MissingColumn(ConfigurationError):
 
 
 def column_index(header: Sequence[str], wanted: str, *, where: str, otherwise: str = "") -> int:
-    """The index of a column: by its exact name, else by its name without regard to case, outer spaces and
-    invisible characters.
+    """Return the index of a column: by its exact name, else by its name without regard to case, outer spaces
+    and invisible characters.
 
-    MissingColumn lists the columns of the file, followed by `otherwise`, or the columns that share the name.
+    Raise MissingColumn, which lists the columns of the file, followed by `otherwise`, or the columns that
+    share the name.
     """
     exact = [index for index, name in enumerate(header) if name == wanted]
     alike = exact or [index for index, name in enumerate(header) if _plain(name) == _plain(wanted)]
@@ -35,7 +36,7 @@ def column_index(header: Sequence[str], wanted: str, *, where: str, otherwise: s
 
 
 def has_column(header: Sequence[str], wanted: str) -> bool:
-    """Whether `column_index` would find the column, or find it more than once."""
+    """Return whether `column_index` would find the column, or find it more than once."""
     return any(_plain(name) == _plain(wanted) for name in header)
 
 

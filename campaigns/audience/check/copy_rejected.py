@@ -1,4 +1,4 @@
-"""Copies the rows that a list of rejects names, so that a person can correct them and send to them alone.
+"""A copy of the rows that a list of rejects names, so that a person can correct them and send to them alone.
 
 Law: no other row is copied, or people would get a second message. Duplicates are left out, because these
 people are in the campaign. If a line differs from what the list says, the file has changed, and nothing is
@@ -22,7 +22,7 @@ LISTED_MAX = 1_000_000  # the list is held in memory; nobody corrects more rows 
 
 
 class ListedReject(NamedTuple):
-    """Column and value of a rejected row, as the list has them."""
+    """A rejected row, with its column and value as the list has them."""
 
     column: str
     value: str
@@ -32,7 +32,7 @@ def copy_rejected(audience: Path, listed: Path, file: TextIO, options: ReadOptio
     """Write the header and the rows that `listed` names as CSV, with the delimiter of a CSV audience; return
     how many.
 
-    ConfigurationError if `listed` is no list of rejects, or does not match this audience.
+    Raise ConfigurationError if `listed` is no list of rejects, or does not match this audience.
     """
     refused = _read_list(listed)
     with open_table(audience, options) as source:
@@ -54,7 +54,9 @@ def copy_rejected(audience: Path, listed: Path, file: TextIO, options: ReadOptio
 
 
 def _read_list(listed: Path) -> dict[int, ListedReject]:
-    """The rejected rows by line. Read like an audience, since a spreadsheet may have saved it again."""
+    """Return the rejected rows by line. A spreadsheet may have saved the list, so it is read like an
+    audience.
+    """
     refused: dict[int, ListedReject] = {}
     with open_table(listed) as source:
         reader = source.table()
@@ -74,7 +76,7 @@ def _read_list(listed: Path) -> dict[int, ListedReject]:
 
 
 def _named(batch: RowBatch, refused: dict[int, ListedReject]) -> Iterator[tuple[int, Row | str]]:
-    """The rows that the list names, in file order; a line as text if it is not a valid row."""
+    """Give the rows that the list names, in file order. A line that is no valid row is given as text."""
     rows: list[tuple[int, Row | str]] = [
         (line, row) for line, row in zip(batch.lines, batch.rows, strict=True) if line in refused
     ]

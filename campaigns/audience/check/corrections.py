@@ -1,4 +1,5 @@
-"""Rows that a person corrected. The file stays as it is; each stands in for the row with its number.
+"""The rows that a person corrected. The file stays as it is; each corrected row stands in for the row with
+its number.
 
 A correction holds the whole row, because a row that could not be read has no cells of its own.
 """
@@ -12,7 +13,7 @@ from drumbeat.campaigns.options.sources import Corrections
 
 
 def corrected(batch: RowBatch, corrections: Corrections) -> RowBatch:
-    """The batch with the corrected rows in place, in file order; the reader's rejects of them are gone."""
+    """Return the batch with the corrected rows in place, in file order, without the reader's rejects."""
     rows = dict(zip(batch.lines, batch.rows, strict=True))
     there = rows.keys() | {reject.line for reject in batch.rejects}
     given = {line: list(cells) for line, cells in corrections.items() if line in there}
@@ -25,7 +26,7 @@ def corrected(batch: RowBatch, corrections: Corrections) -> RowBatch:
 
 
 def sha256_of(corrections: Corrections) -> str | None:
-    """What identifies the corrections, which may be many; None if there is none."""
+    """Return a hash that identifies the corrections, which may be many; None if there are none."""
     if not corrections:
         return None
     return hashlib.sha256(orjson.dumps(sorted(corrections.items()))).hexdigest()

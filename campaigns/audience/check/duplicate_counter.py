@@ -1,4 +1,4 @@
-"""Counts how many phones repeat an earlier one, exactly, in bounded memory and without a database.
+"""An exact count of phones that repeat an earlier one, in bounded memory and without a database.
 
 The phones are divided into parts by their digits, and each part is counted alone. If there are more than a
 million, most of them are in an unnamed temporary file, 8 bytes each.
@@ -19,11 +19,13 @@ FAILURE = "duplicates cannot be counted"
 
 
 class DuplicateCounter:
-    """Takes phones by `add`; `count` returns how many repeat an earlier one. A context manager."""
+    """A counter of duplicates. `add` takes phones, and `count` returns how many repeat an earlier one. It is
+    a context manager.
+    """
 
     def __init__(self) -> None:
         self._parts = [array("q") for _ in range(PARTS)]
-        self._offsets: list[list[int]] = [[] for _ in range(PARTS)]  # of each part's blocks in the file
+        self._offsets: list[list[int]] = [[] for _ in range(PARTS)]  # in the file, of each part's blocks
         self._file: BinaryIO | None = None
 
     def __enter__(self) -> DuplicateCounter:
@@ -36,7 +38,7 @@ class DuplicateCounter:
             self._file.close()
 
     def add(self, phones: Iterable[int]) -> None:
-        """ConfigurationError if the temporary file cannot be written; the same for `count`."""
+        """Take phones. This and `count` raise ConfigurationError if the temporary file fails."""
         for phone in phones:
             self._parts[phone % PARTS].append(phone)
         for number, part in enumerate(self._parts):

@@ -31,7 +31,7 @@ _PLAIN = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Glimpse:
-    """`samples`: the first values of each column, in the order of `columns`."""
+    """The header and the first rows of a file. `samples` has the first values of each of `columns`."""
 
     columns: Sequence[str]
     samples: Sequence[Sequence[str]]
@@ -39,12 +39,12 @@ class Glimpse:
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
-        """The first rows."""
+        """Return the first rows."""
         return list(zip(*self.samples, strict=True))
 
 
 def glimpse(path: Path, options: ReadOptions = AS_IT_IS) -> Glimpse:
-    """Read the header and the first rows of a file. Errors as `open_table`."""
+    """Read the header and the first rows of a file. Raise the errors of `open_table`."""
     with open_table(path, options) as source:
         table = source.table()
         require_no_reject_list(table.header, table.name)
@@ -54,7 +54,7 @@ def glimpse(path: Path, options: ReadOptions = AS_IT_IS) -> Glimpse:
 
 
 def guess_phone_column(columns: Sequence[str]) -> str | None:
-    """The first column whose name holds a word for a phone; the most usual words come first."""
+    """Return the first column whose name holds a word for a phone. The most usual words are tried first."""
     plain = {column: _plain(column) for column in columns}
     for word in _PHONE_WORDS:
         for column, name in plain.items():
@@ -64,8 +64,8 @@ def guess_phone_column(columns: Sequence[str]) -> str | None:
 
 
 def guess_language_column(seen: Glimpse, languages: Sequence[str]) -> str | None:
-    """The column whose first values name these languages, better one whose name says so. Empty cells are no
-    sign of either.
+    """Return the column whose first values name these languages. A column whose name says so is preferred.
+    Empty cells count neither for nor against a column.
     """
     found = [
         column
@@ -79,10 +79,11 @@ def guess_language_column(seen: Glimpse, languages: Sequence[str]) -> str | None
 def guess_params(
     seen: Glimpse, placeholders: Sequence[Placeholder], examples: Mapping[str, str], others: Collection[str]
 ) -> list[str]:
-    """A column for each placeholder: the one with its name, else the one that its example names or holds.
+    """Return a column for each placeholder: the one with its name, else the one that its example names or
+    holds.
 
-    Empty if none does: a wrong one would reach people. `examples`: by component and name, such as "body 1".
-    `others`: columns that something else takes.
+    The column is empty if none fits, because a wrong one would reach people. `examples` are by component and
+    name, such as "body 1". `others` are columns that something else takes.
     """
     free = [at for at, column in enumerate(seen.columns) if column not in others]
     by_name = {_plain(seen.columns[at]): seen.columns[at] for at in free}

@@ -1,4 +1,4 @@
-"""Checks the cells that name the media of a header: an HTTPS link, or a file beside the audience."""
+"""The check of cells that name the media of a header: an HTTPS link, or a file beside the audience."""
 
 import re
 from collections.abc import Sequence
@@ -15,8 +15,11 @@ FILES_REMEMBERED = 65_536  # the same picture stands in many rows; its file is l
 
 @dataclass(frozen=True, slots=True)
 class HeaderMedia:
-    """`kind`: image, video or document. `directory`: where the paths begin. No path leads out of it: who
-    writes an audience must not be able to send any file of this machine.
+    """The media that cells may name. `kind` is image, video or document. `directory` is where the paths
+    begin.
+
+    No path leads out of the directory: the writer of an audience must not be able to send any file of this
+    machine.
     """
 
     kind: str
@@ -24,7 +27,7 @@ class HeaderMedia:
 
 
 class HeaderMediaCheck:
-    """Finds what the service would refuse. Remembers the files that it looked at."""
+    """A check that finds what the service would refuse. It remembers the files that it looked at."""
 
     def __init__(self, rule: HeaderMedia) -> None:
         self._rule = rule
@@ -32,7 +35,7 @@ class HeaderMediaCheck:
         self._problem_of_file = lru_cache(FILES_REMEMBERED)(self._look)
 
     def problem(self, cell: str) -> str | None:
-        """The code of the problem, or None."""
+        """Return the code of the problem, or None."""
         if is_link(cell):
             return None
         if not cell:
@@ -40,7 +43,7 @@ class HeaderMediaCheck:
         return "media_link" if _SCHEME.match(cell) else self._problem_of_file(cell)
 
     def files(self, cells: Sequence[str]) -> frozenset[str]:
-        """The files among good cells, as they are written there."""
+        """Return the names of the files in good cells, as they are written there."""
         return frozenset(cell for cell in set(cells) if not is_link(cell))
 
     def _look(self, cell: str) -> str | None:
@@ -51,12 +54,15 @@ class HeaderMediaCheck:
             return file_problem(self._rule.kind, path)
         except FileNotFoundError:
             return "media_missing"
-        except (OSError, ValueError, RuntimeError):  # no permission, a NUL, links that lead in a circle
+        except (OSError, ValueError, RuntimeError):  # no permission, a NUL, or a circle of links
             return "media_unreadable"
 
 
 def file_problem(kind: str, path: Path) -> str | None:
-    """Why a header cannot show a file, as the code of a rejected row. OSError if it cannot be read."""
+    """Return why a header cannot show a file, as the code of a rejected row; None if it can.
+
+    Raise OSError if the file cannot be read.
+    """
     if not path.is_file():
         return "media_unreadable" if path.exists() else "media_missing"
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Checks an audience file without a campaign: reads every row and stores nothing."""
+"""A check of an audience file without a campaign. It reads every row and stores nothing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from drumbeat.engine.core.phone_aliases import canonical_phone
 class Inspection:
     """The contents of a file. `good` rows can be sent to; `duplicates` of them repeat an earlier phone.
 
-    `form`: what the file holds. Of CSV, `encoding` and `delimiter` too; `encoding_guessed`: the file does not
-    name its encoding.
+    `form` is what the file holds. A CSV file also has `encoding` and `delimiter`. `encoding_guessed` says
+    that the file does not name its encoding.
     """
 
     columns: Sequence[str]
@@ -50,7 +50,7 @@ def inspect_audience(
     """Check every row as `campaign create` does, in constant memory, with the same errors. `bad_rows` gets
     the rows that a person may correct.
 
-    ConfigurationError if the temporary file for more than a million phones cannot be written.
+    Raise ConfigurationError if the temporary file for more than a million phones cannot be written.
     """
     with (
         open_table(path, options) as source,

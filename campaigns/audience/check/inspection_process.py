@@ -56,7 +56,7 @@ def main() -> None:
 
 
 class _Progress:
-    """Says how far it is, a few times a second."""
+    """A note of the progress, written a few times a second."""
 
     def __init__(self) -> None:
         self._said_s = 0.0

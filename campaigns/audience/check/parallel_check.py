@@ -1,4 +1,4 @@
-"""Checks the pieces of an audience file in several processes. Results come in file order; memory is bounded.
+"""The check of an audience file's pieces in several processes. Results come in file order; memory is bounded.
 
 Law: pieces are checked ahead as if each began and ended with a complete row. If one does not, its result is
 discarded, and this process reads the piece again after the one before it. The result is the same as if one
@@ -32,8 +32,8 @@ WORKERS_MAX = 4  # with more, the COPY of one session is the limit
 AHEAD_PER_WORKER = 2  # pieces of about a mebibyte: one is checked, one waits
 # Fixed texts of a thousand characters make a file of phones seventy times as large, and several pieces are in
 # memory.
-STAGED_CHARACTERS = 2 << 20  # of a piece, with its fixed texts
-ROW_CHARACTERS = 14  # of the shortest row: a phone and a line end
+STAGED_CHARACTERS = 2 << 20  # characters of a piece with its fixed texts
+ROW_CHARACTERS = 14  # characters of the shortest row: a phone and a line end
 END_TIMEOUT_S = 5.0
 _ROOT = Path(campaigns.__file__).parents[2]
 
@@ -49,9 +49,10 @@ class CheckProcessLost(DrumbeatError):
 def staged_batches(
     reader: AudienceTable, spec: CheckSpec, workers: int | None = None
 ) -> Generator[StagedBatch, None, None]:
-    """Check every piece of a table. `workers`: how many processes; None: by the file's size and the cores.
+    """Check every piece of a table. `workers` is the number of processes; None chooses it by the file's size
+    and the cores.
 
-    Raises the errors of reading, and CheckProcessLost. Closing the generator ends its processes and threads.
+    Raise the errors of reading, and CheckProcessLost. Closing the generator ends its processes and threads.
     """
     count = worker_count(reader.total_bytes) if workers is None else workers
     check = PieceCheck(spec)
@@ -71,13 +72,13 @@ def staged_batches(
 
 
 def worker_count(total_bytes: int) -> int:
-    """How many processes to start; 0 if this process alone is as fast."""
+    """Return how many processes to start; 0 if this process alone is as fast."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, WORKERS_MAX) if cores > 1 and total_bytes >= WORKERS_BYTES_MIN else 0
 
 
 def _pieces(reader: AudienceTable, spec: CheckSpec) -> Iterator[Piece]:
-    """The file's pieces, smaller if fixed texts make the rows longer than in the file."""
+    """Give the file's pieces. They are smaller if fixed texts make the rows longer than in the file."""
     fixed_text = sum(map(len, spec.rules.literals)) + sum(map(len, spec.rules.defaults.values()))
     characters = STAGED_CHARACTERS * ROW_CHARACTERS // (ROW_CHARACTERS + fixed_text)
     for piece in reader.pieces():
@@ -99,7 +100,9 @@ def _ahead(pieces: Iterator[Piece], submit: Submit, count: int) -> Iterator[Ahea
 
 @contextmanager
 def _submitting(spec: CheckSpec, check: PieceCheck, count: int) -> Iterator[Submit]:
-    """Threads that check pieces, each with an idle process; without processes, one thread checks alone."""
+    """Give a function that has pieces checked by threads, each with an idle process. Without processes, one
+    thread checks alone.
+    """
     idle: SimpleQueue[CheckPiece] = SimpleQueue()
 
     def check_with_any(piece: Piece) -> StagedBatch | None:

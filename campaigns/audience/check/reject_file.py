@@ -28,11 +28,11 @@ _HEADER_LINE = ",".join(HEADER)
 
 
 def default_rejects_path(audience: Path, kind: str = "rejects") -> Path:
-    """`customers.csv` → `customers.rejects.csv` beside it. Each `kind` of command has its own list, so that
-    none replaces the rejects of a campaign.
+    """Return the path of the list of rejects: `customers.rejects.csv` beside `customers.csv`. Each `kind` of
+    command has its own list, so that none replaces the rejects of a campaign.
 
-    In the working directory if the audience is an open stream such as /dev/stdin, or if its directory cannot
-    be written.
+    The list goes to the working directory if the audience is an open stream such as /dev/stdin, or if its
+    directory cannot be written.
     """
     beside = audience.absolute().parent
     is_open = is_stream(audience) or beside.is_relative_to("/dev")  # /dev/stdin may be a file
@@ -42,12 +42,12 @@ def default_rejects_path(audience: Path, kind: str = "rejects") -> Path:
 
 
 def spreadsheet_safe(value: str) -> str:
-    """The value, cut to a limit, without NUL, and quoted if a spreadsheet would run it."""
+    """Return the value, cut to a limit, without NUL, and quoted if a spreadsheet would run it."""
     return safe_cell(value[:VALUE_CHARACTERS_MAX].replace("\x00", "\N{REPLACEMENT CHARACTER}"))
 
 
 def require_no_reject_list(header: Iterable[str], where: str) -> None:
-    """ConfigurationError if the header is that of a list of rejects.
+    """Raise ConfigurationError if the header is that of a list of rejects.
 
     The list holds duplicates too. A campaign from it would send to people who are in the first campaign.
     """
@@ -60,12 +60,12 @@ def require_no_reject_list(header: Iterable[str], where: str) -> None:
 
 
 class RejectFile:
-    """Writes rejects to a draft; `publish` puts it in place. Without `publish`, the draft is removed at the
-    end.
+    """A writer of rejects to a draft. `publish` puts the draft in its place; without it, the draft is removed
+    at the end.
 
-    UTF-8 with a byte order mark, which spreadsheets need for accents. If there is no reject, there is no
-    file, and the list of an earlier call is removed. A device or a pipe is opened at once and written to
-    directly. UsageError if `path` is the `source` of the rows.
+    The file is UTF-8 with a byte order mark, which spreadsheets need for accents. If there is no reject,
+    there is no file, and the list of an earlier call is removed. A device or a pipe is opened at once and
+    written to directly. It raises UsageError if `path` is the `source` of the rows.
     """
 
     def __init__(self, path: Path, source: Path | None) -> None:
@@ -93,7 +93,7 @@ class RejectFile:
             self._target.drop()
 
     def add(self, rejects: Iterable[Reject]) -> None:
-        """Append rejects; ConfigurationError if the file cannot be written."""
+        """Append rejects. Raise ConfigurationError if the file cannot be written."""
         rows = []
         for reject in rejects:
             self.counts[reject.code] += 1

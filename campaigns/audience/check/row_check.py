@@ -1,4 +1,4 @@
-"""Checks each row: it needs a phone number, and variables that the service accepts.
+"""The check of each row: it needs a phone number, and variables that the service accepts.
 
 Nearly every row is good. Therefore whole columns are checked in one call where possible, and single rows only
 if their column fails.
@@ -29,12 +29,13 @@ _NAME_THE_PHONES = "; name the column of the phone numbers with --phone-column"
 
 @dataclass(slots=True)
 class CheckedBatch:
-    """The good rows of a batch, and its rejects. `read_bytes`: how much of the file was read by then.
+    """The good rows of a batch, and its rejects. `read_bytes` is how much of the file was read by then.
 
     A good row has its line, its phone in digits of E.164, a variable for each placeholder, and perhaps the
-    index of its template; without `template_indexes`, all rows have the first one. They are stored as
-    columns, because a tuple for each row would double the cost of its variables. `files`: what they name as
-    files of the header. `unmatched` counts what the good rows name as their language and is none.
+    index of its template. Without `template_indexes`, all rows have the first template. They are stored as
+    columns, because a tuple for each row would double the cost of its variables. `files` are the header files
+    that the rows name. `unmatched` counts texts in the column of languages that name no language of the
+    template.
     """
 
     read_bytes: int
@@ -53,14 +54,15 @@ class CheckedBatch:
 
 @dataclass(frozen=True, slots=True)
 class RowRules:
-    """What a person wants from each row, whatever the audience's form.
+    """The requirements that each row must meet, whatever the form of the audience.
 
-    `params`: a column for each placeholder in order, or `=text` for a fixed text. `region`: the country of
-    national numbers. `mapped`: another name for a column → its name in the audience. `defaults`: a column →
-    the text for its empty cells. Columns are given by either name. `as_mobile`: see `mobile_forms`. `choice`:
-    which of several templates a row gets. `media`: the first of `params` is the media of the header.
-    `corrections`: rows that stand in for those of the audience. `is_stored`: the rows are recipients of a
-    campaign, and the first column has their phones as they are stored.
+    `params` has a column for each placeholder in order, or `=text` for a fixed text. `region` is the country
+    of national numbers. `mapped` leads from another name for a column to its name in the audience. `defaults`
+    leads from a column to the text for its empty cells. Columns are given by either name. `as_mobile` is
+    explained in `mobile_forms`. `choice` says which of several templates a row gets. `media` is set if the
+    first of `params` is the media of the header. `corrections` are rows that stand in for those of the
+    audience. `is_stored` says that the rows are recipients of a campaign, and that the first column has their
+    phones as they are stored.
     """
 
     phone_column: str = "phone"
@@ -84,22 +86,22 @@ PHONES_ONLY = RowRules()
 
 @dataclass(frozen=True, slots=True)
 class RowCheck:
-    """Checks rows with one header. Made by `row_check`."""
+    """A check of rows with one header. `row_check` makes it."""
 
     normalise_all: Callable[[Iterable[str]], list[int | str]]
     phone_index: int
     phone_column: str
     variable_columns: tuple[tuple[int, str], ...]  # index and name; fixed texts have none
-    value_columns: tuple[tuple[int, str], ...]  # these, and that of the languages
+    value_columns: tuple[tuple[int, str], ...]  # the variable columns, and the column of languages
     picks: tuple[int | str, ...]  # for each placeholder the index of its column, or its fixed text
     exported: tuple[int, ...]  # variable columns that `campaign export` may have written
     defaults: tuple[tuple[int, str], ...]  # index of a column, and the text for its empty cells
-    media: HeaderMediaCheck | None = None  # of the first pick
-    chooser: TemplateChooser | None = None  # if there are several templates
+    media: HeaderMediaCheck | None = None  # checks the first pick
+    chooser: TemplateChooser | None = None  # None if there is one template
     corrections: Corrections = field(default_factory=dict)
 
     def corrected(self, batch: RowBatch) -> RowBatch:
-        """The batch as it is checked."""
+        """Return the batch as it is to be checked."""
         return corrected(batch, self.corrections) if self.corrections else batch
 
     def check(self, batch: RowBatch) -> CheckedBatch:
@@ -145,7 +147,7 @@ class RowCheck:
     def _refused(
         self, batch: RowBatch, columns: Sequence[Sequence[str]], phones: Sequence[int | str]
     ) -> dict[int, Reject | None]:
-        """The rows that cannot be sent to, by index; None for a blank one."""
+        """Return the reject of each row that cannot be sent to, by index; None for a blank row."""
         refused: dict[int, Reject | None] = {}
         for at, phone in enumerate(phones):
             if isinstance(phone, str):
@@ -192,10 +194,10 @@ class RowCheck:
 
 
 def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
-    """The check of one audience.
+    """Return the check of one audience.
 
-    Raises MissingColumn, and UsageError for a wrong region or a text of an option that the service would
-    refuse.
+    Raise MissingColumn for a missing column. Raise UsageError for a wrong region, and for a text of an option
+    that the service would refuse.
     """
     _check_texts(rules)
     if any(len(cells) != len(header) for cells in rules.corrections.values()):
@@ -256,7 +258,7 @@ def _check_texts(rules: RowRules) -> None:
 
 
 def suspects(column: Collection[str]) -> list[int]:
-    """The indexes of cells that `check_variable` may refuse; it accepts all others."""
+    """Return the indexes of cells that `check_variable` may refuse; it accepts all others."""
     found = [] if all(map(str.strip, column)) else [at for at, cell in enumerate(column) if not cell.strip()]
     joined = "|".join(column)
     if (
@@ -269,7 +271,8 @@ def suspects(column: Collection[str]) -> list[int]:
 
 
 def surely_sendable(variables: Sequence[str]) -> bool:
-    """A quick check: if true, `check_variable` accepts all of these. It may be false for good variables.
+    """Return true only if `check_variable` accepts all of these. This check is quick, and may refuse good
+    variables.
 
     Printable text has no line break, tab or NUL; an empty or blank variable strips to nothing.
     """

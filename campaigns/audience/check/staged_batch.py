@@ -1,4 +1,4 @@
-"""Reads and checks a piece of an audience file, and writes its good rows as text for COPY."""
+"""The check of a piece of an audience file, whose good rows are written as text for COPY."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ _BETWEEN = "\0,\0".join  # the text between two variables; see `_escaped`
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """What a process needs to check pieces of one table: the arguments of `row_check`, and the delimiter of
-    CSV; None if the rows are those of a spool.
+    """The facts that a process needs to check pieces of one table: the arguments of `row_check`, and the
+    delimiter of CSV. The delimiter is None if the rows are those of a spool.
     """
 
     header: Sequence[str]
@@ -32,12 +32,12 @@ class CheckSpec:
 
 @dataclass(frozen=True, slots=True)
 class StagedBatch:
-    """The good rows of a piece as text for COPY, and its rejects. `rows`: how many good rows; `last_line`:
-    the line of the last one.
+    """The good rows of a piece as text for COPY, and its rejects. `rows` is the number of good rows;
+    `last_line` is the line of the last one.
 
-    `keys`: line and canonical phone of each row, and the index of the template if there are several.
-    `recipients`: line, phone as in the file, index of the template, and the variables as an array.
-    `unmatched`, `files`: see `CheckedBatch`.
+    `keys` has line and canonical phone of each row, and the index of the template if there are several.
+    `recipients` has line, phone as in the file, index of the template, and the variables as an array.
+    `CheckedBatch` explains `unmatched` and `files`.
     """
 
     read_bytes: int
@@ -51,7 +51,7 @@ class StagedBatch:
 
 
 class PieceCheck:
-    """Checks pieces of one file that do not depend on the pieces around them."""
+    """A check of pieces of one file that do not depend on the pieces around them."""
 
     def __init__(self, spec: CheckSpec) -> None:
         self._delimiter = spec.delimiter
@@ -59,7 +59,7 @@ class PieceCheck:
         self.rows = spec.row_check()
 
     def __call__(self, piece: Piece) -> StagedBatch | None:
-        """None if the rows of the piece depend on the piece before or after it."""
+        """Check a piece. Return None if its rows depend on the piece before or after it."""
         parts: list[StagedBatch] = []
         for part in piece.parts(PART_CHARACTERS):
             if self._delimiter is None:

@@ -1,4 +1,4 @@
-"""Chooses the template of each row: by the language that a column names, and by the person's variant."""
+"""The choice of a template for each row: by the language that a column names, and by the person's variant."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from drumbeat.engine.core.variants import variant_chooser
 FALLBACK = 0  # index of the language for rows that name no language of the campaign
 _UNMATCHED = -1
 VALUES_REMEMBERED = 4_096  # a column of languages has few values; another column must not fill the memory
-VALUE_CHARACTERS_MAX = 40  # kept of a value that names no language
+VALUE_CHARACTERS_MAX = 40  # so much is kept of a value that names no language
 VALUES_COUNTED_MAX = 100  # more values are counted together
 OTHER_VALUES = "other values"
 
@@ -32,7 +32,7 @@ class TemplateChoice:
 
 
 class TemplateChooser:
-    """Chooses for rows whose language stands in the column with this index; None: all have the first one."""
+    """A chooser by the column of languages with this index. With None, every row gets the fallback."""
 
     def __init__(self, choice: TemplateChoice, language_index: int | None) -> None:
         self._languages = choice.languages
@@ -45,8 +45,8 @@ class TemplateChooser:
     def choose(
         self, cells: Sequence[str] | None, phones: Sequence[int], unmatched: Counter[str]
     ) -> list[int]:
-        """The index of each row's template. `cells`: of the column of languages; `unmatched` counts those
-        that name no language.
+        """Return the index of each row's template. `cells` are those of the column of languages. `unmatched`
+        counts those that name no language of the template.
         """
         indexes = [FALLBACK] * len(phones) if cells is None else self._by_language(cells, unmatched)
         if self._variant is None:

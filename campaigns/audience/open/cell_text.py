@@ -7,7 +7,7 @@ EXACT_FLOAT_MAX = 10**15
 
 
 def float_text(value: float) -> str:
-    """A number without the `.0` of whole numbers and without an exponent: 491701234567, not 4.917E+11.
+    """Return a number without the `.0` of whole numbers and without an exponent: 491701234567, not 4.917E+11.
 
     A number that has lost digits keeps its exponent, so that no phone is made from it.
     """
@@ -17,5 +17,5 @@ def float_text(value: float) -> str:
 
 
 def time_text(value: date | datetime | time | timedelta) -> str:
-    """ISO 8601 with a space before the time of day: 2026-03-05, 2026-03-05 14:30:00, 14:30:00."""
+    """Return the time in ISO 8601 with a space: 2026-03-05, 2026-03-05 14:30:00, 14:30:00."""
     return str(value)

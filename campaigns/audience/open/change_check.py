@@ -1,4 +1,4 @@
-"""Detects whether a file changed while it was read."""
+"""A test of whether a file changed while it was read."""
 
 import os
 from io import BufferedReader
@@ -7,7 +7,7 @@ from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 
 
 class ChangeCheck:
-    """Remembers size and modification time of an open file. Create it before the first byte is read.
+    """A memory of the size and modification time of an open file. Create it before the first byte is read.
 
     If another file was moved over it, the open file is unchanged.
     """
@@ -18,7 +18,7 @@ class ChangeCheck:
         self._before = self._now()
 
     def require_unchanged(self) -> None:
-        """UnreadableAudience if the file was written to since."""
+        """Raise UnreadableAudience if the file was written to since."""
         if self._now() != self._before:
             raise UnreadableAudience(
                 "the file changed while it was read", where=self._name, remedy="try again once it is complete"

@@ -1,4 +1,4 @@
-"""Finds the character that separates cells: from the header, or from Excel's line `sep=;` before it."""
+"""The search for the character that separates cells: in the header, or in Excel's line `sep=;` before it."""
 
 import re
 
@@ -8,12 +8,12 @@ _QUOTED = re.compile(r'"(?:[^"]|"")*(?:"|$)')
 
 
 def hinted_delimiter(line: str) -> str | None:
-    """The delimiter in a line `sep=;`; None for any other line."""
+    """Return the delimiter in a line `sep=;`; None for any other line."""
     hint = _EXCEL_HINT.fullmatch(line)
     return hint[1] if hint is not None and hint[1] in DELIMITERS else None
 
 
 def delimiter_of(header: str) -> str:
-    """The most frequent delimiter in a header line outside quotes; a comma if there is none."""
+    """Return the most frequent delimiter in a header line outside quotes; a comma if there is none."""
     bare = _QUOTED.sub("", header)
     return max(DELIMITERS, key=bare.count)

@@ -1,4 +1,4 @@
-"""Detects the encoding of an audience file from a sample, then decodes strictly.
+"""The detection of an audience file's encoding from a sample, and the strict decoding that follows.
 
 The sample begins at the first byte that is not ASCII, wherever it is, so the first accent may come after a
 million rows. If the guess is wrong, the first byte that does not fit stops the reading; the error names its
@@ -23,9 +23,11 @@ _ASCII = bytes(range(128))
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """`codec` as Python names it; `bom_bytes` to skip at the start; `label` for messages.
+    """The encoding of a text. `codec` is Python's name for it, `bom_bytes` are skipped at the start, and
+    `label` is for messages.
 
-    `is_guess`: the file does not name its encoding, and another one might decode it to other letters.
+    `is_guess` says that the file does not name its encoding, and that another one might decode it to other
+    letters.
     """
 
     codec: str
@@ -58,7 +60,7 @@ class UnreadableAudience(ConfigurationError):
 
 
 def detect(file: BinaryIO) -> Encoding:
-    """The encoding of an open file of text, which is at its start afterwards."""
+    """Return the encoding of an open text file. The file is at its start afterwards."""
     head = file.read(SAMPLE_BYTES)
     by_bom = next((encoding for bom, encoding in _BY_BOM.items() if head.startswith(bom)), None)
     encoding = by_bom or _by_zeros(head) or _by_first_accent(file, head)
@@ -92,7 +94,7 @@ def _by_first_accent(file: BinaryIO, head: bytes) -> Encoding:
 
 
 def _by_sample(sample: bytes) -> Encoding:
-    """UTF-8 if most of the sample is valid UTF-8, so that a damaged file is not taken for Windows-1252."""
+    """Return UTF-8 if most of the sample is valid, so that damaged UTF-8 is not read as Windows-1252."""
     text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(sample)
     accents = sum(1 for character in text if character > "\x7f")
     strays = sum(1 for character in text if "\udc80" <= character <= "\udcff")
@@ -100,9 +102,9 @@ def _by_sample(sample: bytes) -> Encoding:
 
 
 def decode(file: BinaryIO, encoding: Encoding, name: str) -> Iterator[TextChunk]:
-    """The text of a file in chunks.
+    """Give the text of a file in chunks.
 
-    UnreadableAudience names the line and the byte offset (from 0) of bytes that are not valid.
+    Raise UnreadableAudience, which names the line and the byte offset (from 0) of bytes that are not valid.
     """
     file.seek(encoding.bom_bytes)
     decoder = codecs.getincrementaldecoder(encoding.codec)("strict")

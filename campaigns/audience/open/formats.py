@@ -1,4 +1,4 @@
-"""Recognises what a file holds by its first bytes. Its name only helps to choose among texts."""
+"""The recognition of a file's content by its first bytes. The name only helps to choose among texts."""
 
 import codecs
 import zipfile
@@ -13,7 +13,7 @@ HEAD_BYTES = 1 << 12
 
 
 class Packing(StrEnum):
-    """What a file may be packed with."""
+    """A form in which a file may be packed."""
 
     GZIP = "gzip"
     ZIP = "zip"
@@ -64,9 +64,10 @@ _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 
 
 def recognise(file: BinaryIO, name: str) -> Format | Packing:
-    """The form of an open file, which is at its start afterwards; a text that is not JSON Lines is CSV.
+    """Return the form of an open file. The file is at its start afterwards. A text that is not JSON Lines is
+    CSV.
 
-    UnreadableAudience if it is a picture, an archive of another kind, or damaged.
+    Raise UnreadableAudience if it is a picture, an archive of another kind, or damaged.
     """
     head = file.read(HEAD_BYTES)
     file.seek(0)
@@ -137,7 +138,7 @@ def _is_json(head: bytes, name: str) -> bool:
 
 
 def stem(path: Path) -> str:
-    """The name of an audience without what says its form: `customers.csv.gz` → `customers`."""
+    """Return the name of an audience without its endings: `customers` for `customers.csv.gz`."""
     if path == STANDARD_INPUT:
         return "stdin"
     name = path.name

@@ -1,4 +1,4 @@
-"""Reads JSON Lines: one object in each line, whose keys are the columns.
+"""A reader of JSON Lines: one object in each line, whose keys are the columns.
 
 Law: the first object names all columns. A later object may lack some, but may not bring others: rows before
 it would have been checked without them.
@@ -20,7 +20,7 @@ FORM = "JSON Lines"
 
 
 def spool_json_lines(file: BinaryIO, spool: Spool) -> None:
-    """Write all rows to the spool. UnreadableAudience names the line and what to do."""
+    """Write all rows to the spool. Raise UnreadableAudience, which names the line and what to do."""
     spool.form = FORM
     batch: list[list[str]] = []
     columns: frozenset[str] = frozenset()
@@ -40,7 +40,7 @@ def spool_json_lines(file: BinaryIO, spool: Spool) -> None:
     spool.write_rows(batch)
     if not spool.header:
         raise UnreadableAudience(
-            "the file is empty", where=spool.name, remedy="it must hold an object a line"
+            "the file is empty", where=spool.name, remedy="write one JSON object in each line"
         )
 
 
@@ -57,13 +57,13 @@ def _object(line: bytes, number: int, name: str) -> dict[str, Any]:
         found = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         raise UnreadableAudience(
-            f"the line is no JSON object: {error}",
+            f"the line is not a JSON object: {error}",
             where=f"{name}, line {number}",
             remedy="write one object in each line, for example with: jq -c . (a cut file ends like this)",
         ) from error
     if not isinstance(found, dict) or not found:
         raise UnreadableAudience(
-            "the line is no JSON object with columns",
+            "the line is not a JSON object with columns",
             where=f"{name}, line {number}",
             remedy='write one object in each line, such as {"phone": "+14155550101"}',
         )

@@ -13,14 +13,14 @@ from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 
 _WORDS = sorted(ERROR_WORDS)
 _NUMBERS = {word: number for number, word in enumerate(_WORDS)}
-_COLUMN_BITS, _WORD_BITS = 20, 8  # of one cell in 64 bits
-COLUMNS_MAX = 16_384  # of a sheet in any form
-# One element of a workbook can stand for all 17 billion cells of a sheet. So many take 200 MB to sort.
+_COLUMN_BITS, _WORD_BITS = 20, 8  # a cell is packed into 64 bits
+COLUMNS_MAX = 16_384  # no form of workbook has wider sheets
+# One element of a workbook can stand for all 17 billion cells of a sheet. CELLS_MAX take 200 MB to sort.
 CELLS_MAX = 4_000_000
 
 
 class LostCells:
-    """The lost cells of one sheet, with rows and columns from 0. `name`: of the file."""
+    """The lost cells of one sheet, with rows and columns from 0. `name` is that of the file."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -29,8 +29,8 @@ class LostCells:
         self.last_column = self.last_row = -1
 
     def add(self, row: int, column: int, word: str) -> None:
-        """Note a cell; a word that is in no table counts as an error without a name. UnreadableAudience if
-        there are more than CELLS_MAX.
+        """Note a cell; a word that is in no table counts as an error without a name. Raise UnreadableAudience
+        if there are more than CELLS_MAX.
         """
         if len(self._cells) >= CELLS_MAX:
             raise UnreadableAudience(

@@ -51,7 +51,7 @@ class _Cells:
         if tag == "table":
             self._depth += bool(self._depth) or _of(attributes, "name") == self._sheet
         elif tag == "annotation":
-            self._depth += bool(self._depth)  # its text is not the cell's
+            self._depth += bool(self._depth)  # the text of an inner table or comment is not the cell's
         elif self._depth != 1:
             return
         elif tag == "table-row":

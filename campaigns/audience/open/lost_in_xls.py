@@ -15,7 +15,7 @@ from drumbeat.campaigns.audience.open.cell_error import WITHOUT_RESULT
 from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 from drumbeat.campaigns.audience.open.lost_cells import LostCells
 
-_STREAMS = ("Workbook", "Book")  # the second one of Excel 5
+_STREAMS = ("Workbook", "Book")  # Excel 5 uses the second name
 _FORMULA, _END, _SHEET, _ERROR = 0x0006, 0x000A, 0x0085, 0x0205
 _HEAD, _PLACE, _OFFSET = Struct("<HH"), Struct("<HH"), Struct("<I")
 _NO_NUMBER, _ERROR_RESULT, _EMPTY_RESULT = b"\xff\xff", 2, 3
@@ -26,7 +26,7 @@ _WORDS = {
 
 
 def read_lost_in_xls(file: BinaryIO, sheet: str, name: str) -> LostCells:
-    """Read the lost cells of a sheet. UnreadableAudience if it cannot be found."""
+    """Read the lost cells of a sheet. Raise UnreadableAudience if it cannot be found."""
     lost = LostCells(name)
     file.seek(0)
     with olefile.OleFileIO(file) as container:

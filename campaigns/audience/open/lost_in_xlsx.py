@@ -25,7 +25,7 @@ _TRUE = ("1", "true")
 
 
 def read_lost_in_xlsx(file: BinaryIO, sheet: str, name: str) -> LostCells:
-    """Read the lost cells of a sheet. UnreadableAudience if the sheet has no part in the workbook."""
+    """Read the lost cells of a sheet. Raise UnreadableAudience if the sheet has no part in the workbook."""
     file.seek(0)
     with zipfile.ZipFile(file) as archive:
         members = {member.lower().replace("\\", "/"): member for member in archive.namelist()}
@@ -52,7 +52,7 @@ def _member(members: Mapping[str, str], part: str, name: str) -> str:
 
 
 class _Workbook:
-    """The place of one sheet. `target`: its part. `computes_all`: stored results may be placeholders."""
+    """The place of one sheet. `target` is its part. With `computes_all`, results may be placeholders."""
 
     def __init__(self, sheet: str) -> None:
         self.target = ""

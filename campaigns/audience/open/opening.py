@@ -1,4 +1,4 @@
-"""Opens an audience of any form: a file, packed or not, or standard input.
+"""The opening of an audience of any form: a file, packed or not, or standard input.
 
 CSV is read where it is. Every other form is first written to a `Spool`; everything after that is shared.
 """
@@ -37,7 +37,7 @@ class OpenAudience:
     noted: Mapping[str, str] = field(default_factory=dict)  # stored with the campaign, for people
 
     def sha256(self) -> str:
-        """The hash of its content: of a CSV file's bytes, or of the rows of another form."""
+        """Return the hash of the content: of a CSV file's bytes, or of the rows of another form."""
         if isinstance(self.content, Spool):
             return self.content.sha256()
         self.content.seek(0)
@@ -46,20 +46,20 @@ class OpenAudience:
         return digest
 
     def table(self) -> AudienceTable:
-        """Its header and rows. UnreadableAudience if there is no header."""
+        """Return the header and the rows. Raise UnreadableAudience if there is no header."""
         if isinstance(self.content, Spool):
             return self.content.table()
         return AudienceReader(self.content, self.name)
 
     def require_unchanged(self) -> None:
-        """UnreadableAudience if the file was written to since it was opened."""
+        """Raise UnreadableAudience if the file was written to since it was opened."""
         if self.source is not None:
             self.source.require_unchanged()
 
 
 @contextmanager
 def open_table(path: Path, options: ReadOptions = AS_IT_IS) -> Iterator[OpenAudience]:
-    """Open a file, or standard input for `-`. UnreadableAudience names what is wrong and what to do."""
+    """Open a file, or standard input for `-`. An UnreadableAudience says what is wrong and what to do."""
     with ExitStack() as stack:
         file, name, source, found = _recognised(path, stack)
         form = options.form or found
@@ -75,7 +75,7 @@ def open_table(path: Path, options: ReadOptions = AS_IT_IS) -> Iterator[OpenAudi
 
 
 def sheets_of(path: Path) -> list[str]:
-    """The sheets of a workbook that have rows, for whoever must choose one; none of another form."""
+    """Return the sheets of a workbook that have rows, so that a person can choose; else none."""
     with ExitStack() as stack:
         file, name, _, form = _recognised(path, stack)
         return read_sheet_names(file, form, name) if form in WORKBOOKS else []

@@ -1,4 +1,4 @@
-"""Reads Parquet in batches. It needs pyarrow, which the extra `parquet` installs."""
+"""A reader of Parquet, in batches. It needs pyarrow, which the extra `parquet` installs."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -13,7 +13,7 @@ FORM = "Parquet"
 
 
 def spool_parquet(file: BinaryIO, spool: Spool) -> None:
-    """Write all rows to the spool. ConfigurationError without pyarrow, and for columns that are no texts."""
+    """Write all rows to the spool. Raise ConfigurationError without pyarrow, and for nested columns."""
     arrow, parquet = _pyarrow(spool.name)
     file.seek(0)
     try:
@@ -43,7 +43,7 @@ def _pyarrow(name: str) -> tuple[Any, Any]:
 
 
 def _column_text(arrow: Any, field: Any, name: str) -> Callable[[Any], list[str]]:
-    """How a column becomes texts."""
+    """Return a function that turns a column of this type into texts."""
     kinds, kind = arrow.types, field.type
     if kinds.is_dictionary(kind):
         kind = kind.value_type

@@ -1,5 +1,5 @@
-"""Reads an audience file in batches of rows, each with the line where it starts. Memory does not grow with
-it.
+"""A reader of an audience file, in batches of rows, each with the line where it starts. Memory does not grow
+with the file.
 
 Law: a row that cannot be read is lost alone. A quoted cell that is never closed would otherwise take the rest
 of the file: if a row of several lines is wrong, only its first line is rejected, and reading continues at the
@@ -29,7 +29,7 @@ from drumbeat.campaigns.audience.open.encoding import (
 )
 from drumbeat.campaigns.reject import Reject
 
-LINE_CHARACTERS_MAX = 1 << 20  # a line is held in memory; a longer one is no table
+LINE_CHARACTERS_MAX = 1 << 20  # a line is held in memory; a file with a longer one is not a table
 ROW_CHARACTERS_MAX = 1 << 20  # limit of a row with line breaks in quotes; it may be read twice
 HEAD_CHARACTERS = 1 << 16  # holds the whole header, even with line breaks in its names
 COLUMNS_MAX = 1_000
@@ -39,7 +39,7 @@ Row = list[str]
 
 @dataclass(slots=True)
 class RowBatch:
-    """Rows with as many cells as the header, in file order. `rows[i]` starts in line `lines[i]`, from 1."""
+    """A batch of rows as wide as the header, in file order. `rows[i]` starts in line `lines[i]`, from 1."""
 
     read_bytes: int
     lines: Sequence[int] = ()
@@ -49,7 +49,7 @@ class RowBatch:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Complete lines with their line ends. `first`: the number of the first line, from 1."""
+    """A piece of complete lines with their line ends. `first` is the number of the first line, from 1."""
 
     first: int
     text: str
@@ -59,7 +59,7 @@ class Piece:
         return list(io.StringIO(self.text, newline=""))
 
     def parts(self, characters: int) -> Iterator[Piece]:
-        """The same lines in pieces of at most `characters`, unless a single line is longer."""
+        """Give the same lines in pieces of at most `characters`. A longer line is a piece of its own."""
         at, first = 0, self.first
         while at < len(self.text):
             end = self.text.rfind("\n", at, at + characters) + 1 or len(self.text)
@@ -95,17 +95,17 @@ class AudienceTable(Protocol):
     def delimiter(self) -> str | None: ...
 
     def pieces(self) -> Iterator[Piece]:
-        """The rows in pieces of about a mebibyte, at least one."""
+        """Return the rows in pieces of about a mebibyte, at least one piece."""
 
     def read(self, piece: Piece, *, final: bool) -> PieceRows:
-        """The rows of a piece. `final`: no other piece follows."""
+        """Return the rows of a piece. `final` says that no other piece follows."""
 
     def batches(self) -> Iterator[RowBatch]:
-        """All rows, instead of `pieces`."""
+        """Return all rows. Call either this or `pieces`."""
 
 
 class _Cursor:
-    """Gives lines to a csv reader, which takes as many as a row needs. `position` can be set back."""
+    """A source of lines for a csv reader, which takes as many as a row needs. `position` can be set back."""
 
     def __init__(self, lines: list[str]) -> None:
         self.position = 0
@@ -124,7 +124,7 @@ class _Cursor:
 
 
 class AudienceReader:
-    """Reads an open audience file: `header`, `delimiter` and `encoding`, then `batches()` once.
+    """A reader of an open audience file: `header`, `delimiter` and `encoding`, then `batches()` once.
 
     Raises UnreadableAudience.
     """
@@ -141,27 +141,27 @@ class AudienceReader:
         self.header = self._read_header()
 
     def batches(self) -> Iterator[RowBatch]:
-        """All rows after the header, in batches of about a mebibyte."""
+        """Return all rows after the header, in batches of about a mebibyte."""
         return read_all(self)
 
     def pieces(self) -> Iterator[Piece]:
-        """The lines after the header in pieces of about a mebibyte, at least one; instead of `batches`."""
+        """Give the lines after the header in pieces of about a mebibyte. Call this or `batches`."""
         yield self._ahead
         yield from self._pieces
 
     def read(self, piece: Piece, *, final: bool) -> PieceRows:
-        """The rows of a piece. `final`: no other piece follows."""
+        """Return the rows of a piece. `final` says that no other piece follows."""
         batch = read_plain(piece, self.delimiter, len(self.header))
         return self._read_row_by_row(piece, final) if batch is None else PieceRows(batch, None)
 
     def _read_head(self) -> Piece:
-        """The first lines as one piece that contains the whole header, without blank lines before it."""
+        """Return the first lines as one piece with the whole header, without blank lines before it."""
         text, read_bytes = "", 0
         for piece in self._pieces:
             text, read_bytes = text + piece.text, piece.read_bytes
             if len(text) >= HEAD_CHARACTERS:
                 break
-        # Concatenated files, or files with two byte order marks, have one in their text.
+        # In concatenated files, and in files with two byte order marks, a mark is part of the text.
         head = Piece(1, text.lstrip("\ufeff"), read_bytes)
         lines = head.lines()
         blank = next((at for at, line in enumerate(lines) if line.strip()), len(lines))
@@ -232,7 +232,7 @@ class AudienceReader:
 
 
 def split_lines(chunks: Iterator[TextChunk], name: str, first: int = 1) -> Iterator[Piece]:
-    """The complete lines of a text, at least one piece. `first`: the number of the first line."""
+    """Give the complete lines of a text, at least one piece. `first` is the number of the first line."""
     incomplete, read_bytes = "", 0
     for chunk, read_bytes in chunks:
         text = incomplete + chunk
@@ -250,12 +250,12 @@ def line_too_long(line: int, name: str) -> UnreadableAudience:
     return UnreadableAudience(
         f"line {line} is longer than {LINE_CHARACTERS_MAX:,} characters",
         where=name,
-        remedy="it is no table, or its line ends are lost; export it again with one row in each line",
+        remedy="it is not a table, or its line ends are lost; export it again with one row in each line",
     )
 
 
 def read_all(table: AudienceTable) -> Iterator[RowBatch]:
-    """All rows of a table in batches, read by this process alone."""
+    """Give all rows of a table in batches, read by this process alone."""
     pieces = table.pieces()
     piece = next(pieces)
     for following in chain(pieces, [None]):
@@ -266,7 +266,7 @@ def read_all(table: AudienceTable) -> Iterator[RowBatch]:
 
 
 def read_plain(piece: Piece, delimiter: str, width: int) -> RowBatch | None:
-    """The rows of a piece with one row in each line; None if a row spans lines or cannot be read.
+    """Return the rows of a piece with one row in each line; None if a row spans lines or cannot be read.
 
     Such a piece is read row by row, after the previous piece, whose last row may continue in it.
     """
@@ -292,12 +292,12 @@ def read_plain(piece: Piece, delimiter: str, width: int) -> RowBatch | None:
 
 
 def is_blank(row: Row) -> bool:
-    """Whether the row has no text. Spreadsheets leave such lines at the end; they are not rows."""
+    """Return whether the row has no text. Spreadsheets leave such lines at the end; they are not rows."""
     return not any(cell and not cell.isspace() for cell in row)
 
 
 def joined(rest: Piece | None, following: Piece) -> Piece:
-    """The next piece with the lines that the previous one left over in front."""
+    """Return the next piece, preceded by the lines that the previous one left over."""
     if rest is None:
         return following
     return Piece(rest.first, rest.text + following.text, following.read_bytes)
@@ -308,12 +308,12 @@ def _may_continue(lines: list[str]) -> bool:
 
 
 def _without(piece: Piece, lines: list[str], count: int) -> Piece:
-    """The piece without its first `count` lines."""
+    """Return the piece without its first `count` lines."""
     return Piece(piece.first + count, "".join(lines[count:]), piece.read_bytes)
 
 
 def open_audience(path: Path) -> io.BufferedReader:
-    """Open an audience; UnreadableAudience if it is missing or not a regular file."""
+    """Open an audience. Raise UnreadableAudience if it is missing or not a regular file."""
     try:
         # Opening a named pipe would wait for a writer.
         if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():

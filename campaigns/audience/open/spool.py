@@ -27,17 +27,17 @@ from drumbeat.campaigns.audience.open.temporary_file import (
 )
 
 FAILURE = "the audience cannot be read"
-BATCH_ROWS = 5_000  # rows that a source writes at once: a megabyte or so
+BATCH_ROWS = 5_000  # a source writes so many rows at once, about a megabyte
 _ESCAPES = (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"))
 _ESCAPED = re.compile(r"\\(.)")
 _LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
 class Spool:
-    """The temporary file of one table. A context manager.
+    """The temporary file of one table. It is a context manager.
 
     Set `header` and `form` before `table` is called; `first` is the number of the first row in its source.
-    `file`: a temporary file that another process opened.
+    `file` is a temporary file that another process opened.
     """
 
     def __init__(self, name: str, file: BinaryIO | None = None) -> None:
@@ -61,7 +61,7 @@ class Spool:
             self.write(encode_rows(rows))
 
     def write(self, text: bytes) -> None:
-        """Append encoded rows. UnreadableAudience above the limit, so that no bomb fills the disk."""
+        """Append encoded rows. Raise UnreadableAudience above the limit, so that no bomb fills the disk."""
         self._bytes += len(text)
         if self._bytes > TEMPORARY_BYTES_MAX:
             raise UnreadableAudience(
@@ -71,7 +71,7 @@ class Spool:
             self.file.write(text)
 
     def sha256(self) -> str:
-        """The hash of the header and of all rows."""
+        """Return the hash of the header and of all rows."""
         digest = hashlib.sha256(encode_rows([self.header]))
         self.file.seek(0)
         while chunk := self.file.read(1 << 20):
@@ -79,7 +79,7 @@ class Spool:
         return digest.hexdigest()
 
     def table(self) -> "SpooledTable":
-        """The table; UnreadableAudience if its header cannot be one."""
+        """Return the table. Raise UnreadableAudience if its header cannot be one."""
         if not 0 < len(self.header) <= COLUMNS_MAX:
             raise UnreadableAudience(f"the header has {len(self.header):,} columns", where=self.name)
         if "\x00" in "".join(self.header):
@@ -114,7 +114,7 @@ class SpooledTable:
 
 
 def encode_rows(rows: Sequence[Sequence[str]]) -> bytes:
-    """Rows of one width as lines of a spool."""
+    """Return rows of one width as lines of a spool."""
     text = "\n".join(map("\t".join, rows))
     between = len(rows) * (len(rows[0]) - 1)
     if "\\" in text or "\r" in text or text.count("\t") != between or text.count("\n") != len(rows) - 1:
@@ -123,7 +123,7 @@ def encode_rows(rows: Sequence[Sequence[str]]) -> bytes:
 
 
 def read_spooled(piece: Piece) -> RowBatch:
-    """The rows of a piece of a spool."""
+    """Return the rows of a piece of a spool."""
     lines = piece.text.split("\n")
     if not lines[-1]:
         lines.pop()

@@ -1,4 +1,4 @@
-"""Reads XML parts of a workbook element by element, in constant memory.
+"""A reader of a workbook's XML parts, element by element, in constant memory.
 
 Names are given without their prefix, because writers choose prefixes freely. A part with a document type is
 refused: workbooks have none, and entities can grow without limit.
@@ -11,7 +11,7 @@ from xml.parsers.expat import ExpatError, ParserCreate, XMLParserType
 from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 
 CHUNK_BYTES = 1 << 20
-SIGN_BYTES_MAX = 16  # of a sign that lies across two chunks
+SIGN_BYTES_MAX = 16  # a sign of this length may lie across two chunks
 _NOT_ASCII = b"\x00"  # UTF-16, in which no sign is found
 Start = Callable[[str, Mapping[str, str]], object]
 Attach = Callable[[XMLParserType], object]
@@ -20,7 +20,7 @@ Attach = Callable[[XMLParserType], object]
 def read_elements(part: IO[bytes], start: Start, name: str, attach: Attach | None = None) -> None:
     """Call `start` with the local name and the attributes of each element. `attach` may add other handlers.
 
-    UnreadableAudience if the part is no XML.
+    Raise UnreadableAudience if the part is no XML.
     """
     parser = ParserCreate()
     parser.buffer_text = True

@@ -7,12 +7,12 @@ from typing import BinaryIO, cast
 
 from drumbeat.engine.errors import ConfigurationError
 
-# More than the largest table that one Postgres plans in an hour. It bounds what a bomb may write.
+# This is more than the largest table that one Postgres plans in an hour. It limits what a bomb may write.
 TEMPORARY_BYTES_MAX = 32 << 30
 
 
 def temporary_file() -> BinaryIO:
-    """An open file that only this process can reach: it may hold phone numbers."""
+    """Return an open file that only this process can reach: it may hold phone numbers."""
     return cast("BinaryIO", tempfile.TemporaryFile(prefix="drumbeat-"))
 
 

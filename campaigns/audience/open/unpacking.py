@@ -1,4 +1,4 @@
-"""Unpacks gzip, zip and zstd to a temporary file, and reads standard input into one.
+"""The unpacking of gzip, zip and zstd to a temporary file, and of standard input into one.
 
 An unpacked file is limited in size, and in size compared with the packed one: a bomb is refused before it
 fills the disk.
@@ -32,13 +32,13 @@ RATIO_MAX = 250  # tables of people shrink to a tenth, monotonous ones to a hund
 RATIO_FREE_BYTES = 64 << 20  # a smaller file harms nobody
 FAILURE = "the audience cannot be unpacked"
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError, zipfile.BadZipFile, NotImplementedError)
-_HIDDEN = "__MACOSX/"  # what macOS adds to a zip
+_HIDDEN = "__MACOSX/"  # macOS adds this folder to a zip
 
 
 def unpack(packed: BinaryIO, packing: Packing, name: str) -> BinaryIO:
-    """The content of a packed file as a temporary file at its start.
+    """Return the content of a packed file as a temporary file at its start.
 
-    UnreadableAudience if it is cut off or damaged, needs a password, holds several files or is a bomb.
+    Raise UnreadableAudience if it is cut off or damaged, needs a password, holds several files or is a bomb.
     """
     packed.seek(0)
     with _opened(packed, packing, name) as content:
@@ -47,7 +47,7 @@ def unpack(packed: BinaryIO, packing: Packing, name: str) -> BinaryIO:
 
 
 def read_stream(stream: BinaryIO, name: str) -> BinaryIO:
-    """All of a stream as a temporary file at its start."""
+    """Return all of a stream as a temporary file at its start."""
     return _copied(lambda: stream.read(COPY_BYTES), name, TEMPORARY_BYTES_MAX)
 
 
@@ -108,7 +108,7 @@ def _copied(read: Callable[[], bytes], name: str, bytes_max: int) -> BinaryIO:
             _require_bounded(written, min(bytes_max, TEMPORARY_BYTES_MAX), name)
             file.write(chunk)
         file.seek(0)
-        stack.pop_all()  # it is the caller's now
+        stack.pop_all()  # the caller closes the file now
         return file
 
 

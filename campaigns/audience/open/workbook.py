@@ -1,4 +1,4 @@
-"""Reads a sheet of a workbook (XLSX, XLS, ODS) as people see it.
+"""A reader of one sheet of a workbook (XLSX, XLS, ODS), as people see it.
 
 The first row with text is the header. A sheet that is no table is refused: a title above the header, merged
 header cells, values under an empty header cell. Guessing would send the wrong texts.
@@ -45,8 +45,10 @@ _LOST_IN: Mapping[Format | Packing, Callable[[BinaryIO, str, str], LostCells]] =
 
 
 class SheetRequest(NamedTuple):
-    """Which sheet of which workbook; None: the only visible one with rows. `memory_bytes`: the limit.
-    `names_only`: which sheets there are, instead of the rows of one.
+    """A request for one sheet of a workbook. `sheet` None asks for the only visible sheet with rows.
+
+    `memory_bytes` is the limit of the process. `names_only` asks for the names of the sheets instead of the
+    rows of one.
     """
 
     name: str
@@ -56,7 +58,7 @@ class SheetRequest(NamedTuple):
 
 
 class SheetFound(NamedTuple):
-    """What was read of a sheet, apart from its rows: the values of a `Spool`."""
+    """The facts about a sheet that was read, apart from its rows: the values of a `Spool`."""
 
     name: str
     form: str
@@ -65,7 +67,9 @@ class SheetFound(NamedTuple):
 
 
 class _Header(NamedTuple):
-    """`row`: its number, from 1. `named`: the indexes of columns with a name, and `unnamed` of all others."""
+    """The header of a sheet. `row` is its number, from 1. `named` has the indexes of the columns with a name,
+    and `unnamed` those of all others.
+    """
 
     row: int
     names: list[str]
@@ -74,7 +78,7 @@ class _Header(NamedTuple):
 
 
 def spool_sheet(file: BinaryIO, sheet_name: str | None, spool: Spool) -> None:
-    """Write the rows of one sheet to the spool. UnreadableAudience names row, column and what to do."""
+    """Write the rows of a sheet to the spool. An UnreadableAudience names row, column and what to do."""
     file.seek(0)
     try:
         with CalamineWorkbook.from_filelike(file) as workbook:
@@ -89,7 +93,7 @@ def spool_sheet(file: BinaryIO, sheet_name: str | None, spool: Spool) -> None:
 
 
 def filled_sheets(file: BinaryIO, name: str) -> list[str]:
-    """The visible sheets that have rows. UnreadableAudience if the workbook is protected or damaged."""
+    """Return the visible sheets with rows. Raise UnreadableAudience for a protected or damaged workbook."""
     file.seek(0)
     try:
         with CalamineWorkbook.from_filelike(file) as workbook:
@@ -104,12 +108,12 @@ def _damaged(file: BinaryIO, name: str, error: CalamineError) -> UnreadableAudie
     if _is_encrypted(file):
         return _protected(name)
     return UnreadableAudience(
-        f"the workbook is damaged, or is none: {error}", where=name, remedy="save it again as XLSX"
+        f"the file is damaged, or is not a workbook: {error}", where=name, remedy="save it again as XLSX"
     )
 
 
 def _is_encrypted(file: BinaryIO) -> bool:
-    """Whether it is an encrypted workbook in the container of old ones; the library does not know these."""
+    """Return whether an old container holds an encrypted workbook. The library does not know these."""
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return content.find("EncryptedPackage".encode("utf-16-le")) >= 0
 
@@ -121,7 +125,7 @@ def _protected(name: str) -> UnreadableAudience:
 
 
 def _chosen(workbook: CalamineWorkbook, name: str | None, where: str) -> CalamineSheet:
-    """The sheet with this name, or else the only visible one with rows."""
+    """Return the sheet with this name, or else the only visible one with rows."""
     if name is not None:
         if name not in workbook.sheet_names:
             raise UnreadableAudience(
@@ -250,7 +254,7 @@ class _Sheet:
 
 
 def column_letters(index: int) -> str:
-    """The name of a column in a spreadsheet: 0 is A, 26 is AA."""
+    """Return the name of a column in a spreadsheet: A for 0, AA for 26."""
     letters = ""
     while index >= 0:
         letters = chr(ord("A") + index % 26) + letters

@@ -1,4 +1,4 @@
-"""Reads a workbook in a process of its own, with a limit of its memory.
+"""A reader of workbooks in a process of its own, with a limit of its memory.
 
 A workbook is read as a whole, and a small one can hold a table of many gigabytes: repeated cells, or one long
 text in a million cells. The limit is the only one that holds for all of them. When the process ends, its
@@ -28,13 +28,13 @@ _ROOT = Path(campaigns.__file__).parents[2]
 
 
 def read_workbook(file: BinaryIO, form: Format, sheet: str | None, spool: Spool) -> None:
-    """Write the rows of a sheet to the spool. UnreadableAudience if it is no table, damaged or too large."""
+    """Write a sheet's rows to the spool. Raise UnreadableAudience if it is no table, damaged or too large."""
     found = _ask(file, form, spool, SheetRequest(spool.name, sheet, MEMORY_BYTES_MAX))
     spool.name, spool.form, spool.header, spool.first = cast("SheetFound", found)
 
 
 def read_sheet_names(file: BinaryIO, form: Format, name: str) -> list[str]:
-    """The visible sheets that have rows. UnreadableAudience as `read_workbook`."""
+    """Return the visible sheets that have rows. Raise UnreadableAudience as `read_workbook` does."""
     with Spool(name) as spool:
         request = SheetRequest(name, None, MEMORY_BYTES_MAX, names_only=True)
         return cast("list[str]", _ask(file, form, spool, request))
