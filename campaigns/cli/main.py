@@ -196,6 +196,8 @@ def _report_stdout_error(problem: OSError, exit_code: int) -> int:
 
 def _stdout_has_reader() -> bool:
     """Return whether stdout still has a reader; `head` ends when it has enough lines."""
+    if isinstance(stdout_error(), BrokenPipeError):  # rich has put /dev/null in the place of stdout
+        return False
     output = select.poll()
     output.register(STDOUT, 0)
     return not any(event & select.POLLERR for _, event in output.poll(0))

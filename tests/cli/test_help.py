@@ -110,7 +110,10 @@ def test_a_path_may_be_no_utf_8(drumbeat: Drumbeat, tmp_path: Path) -> None:
     assert "1 good, 0 bad" in drumbeat.ok("audience", "check", path).stdout
 
 
-@pytest.mark.parametrize("words", [("audience", "check", "people.csv", "--quiet"), ("suppress", "list")])
+@pytest.mark.parametrize(
+    "words",
+    [("audience", "check", "people.csv", "--quiet"), ("suppress", "list"), ("campaign", "create", "--help")],
+)
 def test_a_closed_stdout_ends_a_command_without_an_error(
     drumbeat: Drumbeat, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
