@@ -103,8 +103,8 @@ async def test_a_line_has_times_replies_and_cost(pool: Pool, campaign_id: int) -
 async def test_answers_are_listed_in_the_order_of_the_audience(pool: Pool, campaign_id: int) -> None:
     found = [reply async for page in reply_pages(pool, campaign_id) for reply in page]
     assert [(reply[0], reply[3], reply[4], reply[5]) for reply in found] == [
-        (str(GERMAN), "quoted", "w2", "r1"),
-        (str(PHONE), "Yes", None, "r2"),
+        (f"+{GERMAN}", "quoted", "w2", "r1"),
+        (f"+{PHONE}", "Yes", None, "r2"),
     ]
 
 

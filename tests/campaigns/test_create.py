@@ -189,8 +189,8 @@ async def test_rejects_and_duplicates_are_listed_with_their_lines(
     assert [(row[0], row[1], row[2], row[4]) for row in listed[1:]] == [
         ("3", "phone_malformed", "phone", f"'={PHONE}+1"),
         ("5", "variable_empty", "name", ""),
-        ("4", "duplicate", "phone", str(PHONE)),
-        ("7", "duplicate", "phone", str(PHONE)),
+        ("4", "duplicate", "phone", f"+{PHONE}"),
+        ("7", "duplicate", "phone", f"+{PHONE}"),
     ]
     assert [row["line"] for row in await recipients(pool)] == [2, 6]
 

@@ -178,7 +178,7 @@ async def test_a_chunk_is_written_whole_or_not_at_all(
         "freeze_ranges": "SELECT $1::bigint / 0, $2::bigint[], $3::integer, $4::text[]",
     }
     with monkeypatch.context() as patch, pytest.raises(asyncpg.DivisionByZeroError):
-        patch.setattr(freezing, "queries", lambda _: broken)
+        patch.setattr(freezing, "statements", lambda _: broken)
         await create_campaign(ready, spec)
     assert await everything(pool) == {"campaigns": 1, "ranges": 0, "recipients": 0, "range_counters": 0}
     await create_campaign(ready, spec)

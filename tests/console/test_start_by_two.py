@@ -126,6 +126,11 @@ async def test_nobody_starts_alone_where_two_are_needed(pool: Pool, url: str) ->
         await submitted(url, name, SPRING, f"{SPRING}/act/{action}")
         return str(await pool.fetchval("SELECT state FROM campaigns"))
 
+    async def launch(name: str) -> str:
+        """Resume on the start page, where a campaign that never started is resumed."""
+        await submitted(url, name, f"{SPRING}/launch", f"{SPRING}/launch")
+        return str(await pool.fetchval("SELECT state FROM campaigns"))
+
     assert await act("ana", "start") == "draft"
     reason = await pool.fetchrow("SELECT reason_code, reason FROM campaigns")
     assert reason is not None and reason["reason_code"] == "start_approval_needed"
@@ -133,10 +138,11 @@ async def test_nobody_starts_alone_where_two_are_needed(pool: Pool, url: str) ->
     assert await act("ana", "start") == "draft"
     assert (await program.post(f"{PREFIX}{SPRING}/start")).body["changed"] is False
     assert await act("ana", "pause") == "paused"
-    assert await act("ana", "resume") == "paused"
+    assert await launch("ana") == "paused"
     await pool.execute("UPDATE campaigns SET content_hash = 'changed'")
-    assert await act("bo", "resume") == "paused"  # it is another campaign now: bo asks
-    assert await act("ana", "resume") == "running"
+    assert await launch("bo") == "paused"  # it is another campaign now: bo asks
+    assert await act("ana", "resume") == "paused"  # it leads to the start page
+    assert await launch("ana") == "running"
     assert await act("ana", "pause") == "paused"
     assert await act("ana", "resume") == "running"
     await pool.execute("UPDATE campaigns SET state = 'draft', started_at = NULL, content_hash = 'new'")
