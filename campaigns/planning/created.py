@@ -11,6 +11,7 @@ from typing import Any
 import asyncpg
 
 from drumbeat.campaigns.audience.open.encoding import Encoding
+from drumbeat.campaigns.finding import ListFinding
 from drumbeat.campaigns.planning.change import (
     KnownCampaign,
 )
@@ -31,7 +32,8 @@ class CreatedCampaign:
     explains `same_people`. `changes` are those of a campaign that existed. `dry_run` says that it does not
     exist: its `campaign_id` is 0, and the rest is what a create would say now. `templates` have the
     recipients of each if there are several. `unmatched` counts rows by a language that no template has; they
-    get the fallback. `heads` are those of a dry run that counts them, see `create_campaign`.
+    get the fallback. `findings` warn of what good rows hold. `heads` are those of a dry run that counts them,
+    see `create_campaign`.
     """
 
     campaign_id: int
@@ -47,6 +49,7 @@ class CreatedCampaign:
     dry_run: bool = False
     templates: Sequence[TemplateShare] = ()
     unmatched: Mapping[str, int] = field(default_factory=dict)
+    findings: Sequence[ListFinding] = ()
     changes: Sequence[Change] = ()
     same_people: Sequence[RecentCampaign] = ()
     heads: Sequence[Mapping[str, Any]] = ()
@@ -73,6 +76,7 @@ class CreatedCampaign:
             "same_people": [earlier.as_json() for earlier in self.same_people],
             "templates": shares_json(self.templates, counts.recipients),
             "unmatched_languages": dict(self.unmatched),
+            "findings": list(self.findings),
         }
 
 

@@ -110,6 +110,7 @@ class Planning:
             dry_run=self.dry_run,
             templates=shares_in(freeze_templates(templates)),
             unmatched=staged.unmatched,
+            findings=staged.findings.as_json(),
             same_people=same_people,
             heads=heads,
             start_at=self.guards.schedule.start_at,
@@ -133,6 +134,7 @@ class Planning:
             staged = await stage(
                 self.connection, batches, rejects, table.total_bytes, self.progress, has_choice=has_choice
             )
+        staged.findings.update(table.findings)
         source.require_unchanged()
         await stage_exclusions(self.connection, self.exclusions, file_rules(self.spec))
         await find_duplicates(
