@@ -14,7 +14,27 @@ LINES_MAX = 5  # of each finding, enough to look at the file
 EXAMPLE_CHARACTERS_MAX = 80
 
 # Code → what is found, with its cure. The column and the lines are added where it is shown.
-FINDINGS: dict[str, str] = {}
+FINDINGS: dict[str, str] = {
+    "spaces_removed": "spaces or line breaks at an end were taken off; --keep-spaces keeps them",
+    "invisible_removed": "invisible characters were taken off",
+    "apostrophe_removed": "the mark of a spreadsheet for a number that is text was taken off",
+    "mojibake": "the letters are garbled: UTF-8 was read in another encoding; --repair restores them",
+    "mojibake_repaired": "garbled letters were restored, as --repair asks",
+    "html_entity": "the text holds entities of a web page, such as &amp;; --repair makes letters of them",
+    "html_repaired": "entities of a web page became letters, as --repair asks",
+    "empty_word": 'the text is a word for "no value"; --empty-words takes it as an empty cell',
+    "unfilled_placeholder": (
+        "the text is a placeholder that another program did not fill; --empty-words takes it as an empty cell"
+    ),
+    "word_emptied": 'a word for "no value" or a placeholder became an empty cell, as --empty-words asks',
+    "email_as_value": "the text is a mail address, perhaps of the wrong column",
+    "code_characters": "the code has other characters than letters, digits, - and _",
+    "url_beginning": (
+        "the link repeats what the template has before it, or is a whole link; --repair removes repetitions"
+    ),
+    "url_characters": "the link has spaces or letters that links do not have; --repair encodes them",
+    "url_repaired": "the link was repaired, as --repair asks",
+}
 
 
 class ListFinding(TypedDict):
@@ -89,5 +109,5 @@ class Findings:
     def _add(self, more: Finding) -> None:
         found = self._by_key.setdefault((more.code, more.column), Finding(more.code, more.column))
         found.count += more.count
-        found.lines = (found.lines + more.lines)[:LINES_MAX]
+        found.lines = sorted(found.lines + more.lines)[:LINES_MAX]
         found.example = found.example or more.example

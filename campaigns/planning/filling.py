@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from drumbeat.campaigns.audience.check.header_media import HeaderMedia
+from drumbeat.campaigns.audience.check.message_rules import message_rules
 from drumbeat.campaigns.audience.check.row_check import RowRules
 from drumbeat.campaigns.options.param_texts import is_link, is_literal
 from drumbeat.campaigns.options.spec import CampaignSpec
@@ -31,7 +32,7 @@ def fill(spec: CampaignSpec, templates: Sequence[CampaignTemplate], header: Sequ
     found = read_params(templates[0], spec.params, [*header, *spec.mapped])
     filled = [template.filled(found.buttons) for template in templates]
     check_same_placeholders(filled)
-    rules = replace(rules_for(spec, filled), params=found.columns)
+    rules = replace(rules_for(spec, filled), params=found.columns, message=message_rules(filled))
     if spec.header is None:
         return Filling(filled, rules)
     media = HeaderMedia(templates[0].header_kind, spec.media_directory)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from drumbeat.campaigns.audience.check.encoding_question import require_known_encoding
 from drumbeat.campaigns.audience.check.parallel_check import staged_batches
 from drumbeat.campaigns.audience.check.reject_file import (
     RejectFile,
@@ -80,6 +81,8 @@ class Planning:
             table = await asyncio.to_thread(source.table)
             require_no_reject_list(table.header, table.name)
             filling = fill(self.spec, templates, table.header)
+            await asyncio.to_thread(require_known_encoding, source, filling.rules)
+            table = await asyncio.to_thread(source.table)
             staged = await self._stage(table, source, rejects, filling.rules)
             published = None if self.dry_run else rejects.publish()
             self._check_counts(staged, published)
@@ -127,7 +130,7 @@ class Planning:
     async def _stage(
         self, table: AudienceTable, source: OpenAudience, rejects: RejectFile, rules: RowRules
     ) -> Staged:
-        check = CheckSpec(table.header, table.name, rules, table.delimiter)
+        check = CheckSpec(table.header, table.name, rules, table.dialect)
         has_choice = rules.choice is not None
         phone_column = check.row_check().phone_column
         with closing(staged_batches(table, check)) as batches:

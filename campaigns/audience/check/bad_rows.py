@@ -35,7 +35,9 @@ class BadRows:
         lines = {reject.line for reject in wanted}
         cells = {line: row for line, row in zip(batch.lines, batch.rows, strict=True) if line in lines}
         for reject in wanted:
-            row = cells.get(reject.line) or fitted(reject.value, table.delimiter or ",", len(table.header))
+            row = cells.get(reject.line) or fitted(
+                reject.value, table.dialect.delimiter if table.dialect else ",", len(table.header)
+            )
             is_short = sum(map(len, row)) <= ROW_CHARACTERS_MAX
             self.rows.append(BadRow(reject.line, reject.code, reject.column, row if is_short else ()))
 

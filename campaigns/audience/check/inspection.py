@@ -6,6 +6,7 @@ from pathlib import Path
 
 from drumbeat.campaigns.audience.check.bad_rows import BadRows
 from drumbeat.campaigns.audience.check.duplicate_counter import DuplicateCounter
+from drumbeat.campaigns.audience.check.encoding_question import require_known_encoding
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, require_no_reject_list
 from drumbeat.campaigns.audience.check.row_check import PHONES_ONLY, RowRules, row_check
 from drumbeat.campaigns.audience.open.opening import open_table
@@ -61,6 +62,8 @@ def inspect_audience(
     ):
         reader = source.table()
         require_no_reject_list(reader.header, reader.name)
+        require_known_encoding(source, rules)
+        reader = source.table()
         check = row_check(reader.header, reader.name, rules)
         rows = good = 0
         findings = Findings()
@@ -80,7 +83,7 @@ def inspect_audience(
             form=reader.form,
             encoding=None if reader.encoding is None else reader.encoding.label,
             encoding_guessed=reader.encoding is not None and reader.encoding.is_guess,
-            delimiter=reader.delimiter,
+            delimiter=None if reader.dialect is None else reader.dialect.delimiter,
             rows=rows,
             good=good,
             duplicates=phones.count(),

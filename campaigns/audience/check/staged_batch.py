@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from drumbeat.campaigns.audience.check.row_check import CheckedBatch, RowCheck, RowRules, row_check
 from drumbeat.campaigns.audience.check.template_choice import add_bounded
+from drumbeat.campaigns.audience.open.dialect import Dialect
 from drumbeat.campaigns.audience.open.reader import Piece, RowBatch, read_plain
 from drumbeat.campaigns.audience.open.spool import read_spooled
 from drumbeat.campaigns.finding import Findings
@@ -19,13 +20,13 @@ _BETWEEN = "\0,\0".join  # the text between two variables; see `_escaped`
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
     """The facts that a process needs to check pieces of one table: the arguments of `row_check`, and the
-    delimiter of CSV. The delimiter is None if the rows are those of a spool.
+    dialect of CSV. The dialect is None if the rows are those of a spool.
     """
 
     header: Sequence[str]
     where: str
     rules: RowRules
-    delimiter: str | None
+    dialect: Dialect | None
 
     def row_check(self) -> RowCheck:
         return row_check(self.header, self.where, self.rules)
@@ -56,7 +57,7 @@ class PieceCheck:
     """A check of pieces of one file that do not depend on the pieces around them."""
 
     def __init__(self, spec: CheckSpec) -> None:
-        self._delimiter = spec.delimiter
+        self._dialect = spec.dialect
         self._width = len(spec.header)
         self.rows = spec.row_check()
 
@@ -64,10 +65,10 @@ class PieceCheck:
         """Check a piece. Return None if its rows depend on the piece before or after it."""
         parts: list[StagedBatch] = []
         for part in piece.parts(PART_CHARACTERS):
-            if self._delimiter is None:
+            if self._dialect is None:
                 batch: RowBatch | None = read_spooled(part)
             else:
-                batch = read_plain(part, self._delimiter, self._width)
+                batch = read_plain(part, self._dialect, self._width)
             if batch is None:
                 return None
             parts.append(encode_for_copy(self.rows.check(batch)))
