@@ -1,13 +1,14 @@
 """The check that the components of a send fill a template: every placeholder once, with an allowed text."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from drumbeat.emulator.content.media import check_source
 from drumbeat.emulator.content.rules import MediaKinds
 from drumbeat.emulator.content.small import check_location
 from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.templates.length import Room, check_code
 from drumbeat.emulator.templates.template import Needs, Template
 
 # A parameter has no new lines, no tabs and at most four spaces in a row.
@@ -35,11 +36,12 @@ def fill(template: Template, components: Any, media: MediaKinds) -> list[Any]:
     if template.body_alone and len(components) == 1:
         plain = _plain_body(needs, components[0])
         if plain is not None:
+            template.rooms["body"].check("body", needs.body, plain)
             return plain
     body: list[Any] = []
     filled = set()
     for component in components:
-        kind, values = _fill_component(needs, component, media)
+        kind, values = _fill_component(template, component, media)
         if kind in filled:
             raise Refused(132012, f"{kind} is filled twice")
         filled.add(kind)
@@ -75,7 +77,8 @@ def _plain_body(needs: Needs, component: Any) -> list[Any] | None:
     return values
 
 
-def _fill_component(needs: Needs, component: Any, media: MediaKinds) -> tuple[str, list[Any]]:
+def _fill_component(template: Template, component: Any, media: MediaKinds) -> tuple[str, list[Any]]:
+    needs, rooms = template.needs, template.rooms
     if not isinstance(component, dict):
         raise Refused(100, "each of template.components must be an object")
     kind = component.get("type")
@@ -84,15 +87,17 @@ def _fill_component(needs: Needs, component: Any, media: MediaKinds) -> tuple[st
         raise Refused(100, "parameters of a component must be an array")
     match kind.lower() if isinstance(kind, str) else kind:
         case "body":
-            return "body", _texts("body", parameters, needs.body, named=needs.named)
+            return "body", _texts("body", parameters, needs.body, rooms, named=needs.named)
         case "header":
-            return "header", _header(needs, parameters, media)
+            return "header", _header(needs, parameters, rooms, media)
         case "button":
-            return _button(needs, component, parameters)
+            return _button(needs, component, parameters, rooms)
     raise Refused(100, f"template.components[].type is body, header or button, not {kind!r}")
 
 
-def _texts(path: str, parameters: list[Any], wanted: Sequence[str], *, named: bool) -> list[Any]:
+def _texts(
+    path: str, parameters: list[Any], wanted: Sequence[str], rooms: Mapping[str, Room], *, named: bool
+) -> list[Any]:
     if len(parameters) != len(wanted):
         raise Refused(
             132012,
@@ -104,7 +109,10 @@ def _texts(path: str, parameters: list[Any], wanted: Sequence[str], *, named: bo
         raise Refused(132012, f"{path}: the parameters are named {', '.join(wanted)}")
     if not named and any(name is not None for name in names):
         raise Refused(132012, f"{path}: the parameters of this template have no names")
-    return [_value(path, parameter) for parameter in parameters]
+    values = [_value(path, parameter) for parameter in parameters]
+    if path in rooms:
+        rooms[path].check(path, list(map(str, names)) if named else wanted, values)
+    return values
 
 
 def _value(path: str, parameter: Any) -> Any:
@@ -132,10 +140,10 @@ def _fallback(path: str, kind: str, parameter: dict[str, Any]) -> Any:
     return value["fallback_value"]
 
 
-def _header(needs: Needs, parameters: list[Any], media: MediaKinds) -> list[Any]:
+def _header(needs: Needs, parameters: list[Any], rooms: Mapping[str, Room], media: MediaKinds) -> list[Any]:
     kind = needs.header_kind
     if kind is None:
-        return _texts("header", parameters, needs.header, named=needs.named)
+        return _texts("header", parameters, needs.header, rooms, named=needs.named)
     parameter = parameters[0] if len(parameters) == 1 and isinstance(parameters[0], dict) else {}
     source = parameter.get(kind)
     if parameter.get("type") != kind or not isinstance(source, dict):
@@ -147,19 +155,23 @@ def _header(needs: Needs, parameters: list[Any], media: MediaKinds) -> list[Any]
     return []
 
 
-def _button(needs: Needs, component: dict[str, Any], parameters: list[Any]) -> tuple[str, list[Any]]:
+def _button(
+    needs: Needs, component: dict[str, Any], parameters: list[Any], rooms: Mapping[str, Room]
+) -> tuple[str, list[Any]]:
     index, sub_type = str(component.get("index")), str(component.get("sub_type")).lower()
     path = f"button {index}"
     if needs.buttons.get(index, needs.optional_buttons.get(index)) != sub_type:
         raise Refused(132012, f"{path}: the template has no such {sub_type} button to fill")
     if sub_type == "url":
-        return path, _texts(path, parameters, ("1",), named=False)
+        return path, _texts(path, parameters, ("1",), rooms, named=False)
     parameter = parameters[0] if len(parameters) == 1 and isinstance(parameters[0], dict) else {}
     kind = _BUTTON_PARAMETERS[sub_type]
     if parameter.get("type") != kind or not isinstance(
         parameter.get(kind), dict if kind == "action" else str
     ):
         raise Refused(132012, f"{path}: one parameter of type {kind} is expected")
+    if sub_type == "copy_code":
+        check_code(path, parameter[kind])
     if sub_type == "flow" and not isinstance(parameter[kind].get("flow_token"), str):
         raise Refused(132012, f"{path}: action.flow_token is expected")
     return path, []

@@ -5,6 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from drumbeat.emulator.templates.length import (
+    BODY_LIMIT_CHARACTERS,
+    CODE_LIMIT_CHARACTERS,
+    HEADER_LIMIT_CHARACTERS,
+    URL_LIMIT_CHARACTERS,
+    Room,
+    room_in,
+)
+
 CATEGORIES = ("MARKETING", "UTILITY", "AUTHENTICATION")
 STATUSES = ("PENDING", "APPROVED", "REJECTED", "PAUSED", "DISABLED")
 MEDIA_FORMATS = ("IMAGE", "VIDEO", "DOCUMENT")
@@ -48,11 +57,13 @@ class Template:
     parameter_format: str = "POSITIONAL"
     reason: str = "NONE"
     needs: Needs = field(init=False)
+    rooms: Mapping[str, Room] = field(init=False)
     # The template has only positional parameters of the body, which the send path checks in a shorter way.
     body_alone: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.needs = needs_of(self.components, named=self.parameter_format == "NAMED")
+        self.rooms = rooms_of(self.components)
         needs = self.needs
         self.body_alone = not (needs.header or needs.header_kind or needs.buttons or needs.named)
 
@@ -120,6 +131,25 @@ def needs_of(components: Sequence[Component], *, named: bool) -> Needs:
         optional_buttons=_filled_by(_OPTIONAL_BUTTONS, buttons),
         named=named,
     )
+
+
+def rooms_of(components: Sequence[Component]) -> dict[str, Room]:
+    """Return the room for values of the body, the header and each button's URL, by the path of the part."""
+    by_type = {str(component.get("type", "")).upper(): component for component in components}
+    texts = {
+        "body": (by_type.get("BODY", {}).get("text", ""), BODY_LIMIT_CHARACTERS),
+        "header": (by_type.get("HEADER", {}).get("text", ""), HEADER_LIMIT_CHARACTERS),
+    }
+    for index, button in enumerate(by_type.get("BUTTONS", {}).get("buttons", [])):
+        if button.get("type") == "URL":
+            texts[f"button {index}"] = (button["url"], URL_LIMIT_CHARACTERS)
+        elif button.get("type") == "OTP":
+            texts[f"button {index}"] = ("{{1}}", CODE_LIMIT_CHARACTERS)
+    return {
+        path: room_in(_PLACEHOLDER.sub("", text), _PLACEHOLDER.findall(text), limit)
+        for path, (text, limit) in texts.items()
+        if text
+    }
 
 
 def _filled_by(kinds: Mapping[str, str], buttons: Sequence[Component]) -> dict[str, str]:
