@@ -55,7 +55,8 @@ class CampaignSpec:
     `campaign test-send` tests. `retry_of` and `retry_codes` belong to `campaign retry`. `language_column`
     names the language of each row; then `language` is for rows that name none of the template's. `variants`
     are templates among which people are divided by the key `experiment`; then `template` is that of the first
-    one. `corrections` are rows of the audience that a person corrected. `given` has the options by the keys
+    one. `corrections` are rows of the audience that a person corrected. `RowRules` explains `repairs` and
+    `empties_words`. `given` has the options by the keys
     of a manifest, which clones and edits start from; it is empty if the campaign was made otherwise.
     """
 
@@ -96,6 +97,8 @@ class CampaignSpec:
     variants: tuple[Variant, ...] = ()
     experiment: str | None = None
     corrections: Corrections = field(default_factory=dict)
+    repairs: bool = False
+    empties_words: bool = False
 
     @property
     def header_column(self) -> str | None:
@@ -235,6 +238,10 @@ def identify(
         "--strict-language": spec.strict_language,
         "--variant": [str(variant) for variant in spec.variants],
         "--experiment": spec.experiment,
+        "--encoding": spec.reading.encoding,
+        "--keep-spaces": spec.reading.keep_spaces,
+        "--repair": spec.repairs,
+        "--empty-words": spec.empties_words,
         CORRECTED_ROWS: corrected_rows,
     }
     return Identity(

@@ -16,6 +16,7 @@ from drumbeat.campaigns.planning.change import (
     KnownCampaign,
 )
 from drumbeat.campaigns.planning.change_rules import Change
+from drumbeat.campaigns.planning.first_messages import FirstMessage
 from drumbeat.campaigns.planning.plan import PlanCounts
 from drumbeat.campaigns.planning.recent import RecentCampaign
 from drumbeat.campaigns.template_shares import TemplateShare, shares_in, shares_json
@@ -32,8 +33,8 @@ class CreatedCampaign:
     explains `same_people`. `changes` are those of a campaign that existed. `dry_run` says that it does not
     exist: its `campaign_id` is 0, and the rest is what a create would say now. `templates` have the
     recipients of each if there are several. `unmatched` counts rows by a language that no template has; they
-    get the fallback. `findings` warn of what good rows hold. `heads` are those of a dry run that counts them,
-    see `create_campaign`.
+    get the fallback. `findings` warn of what good rows hold. A dry run has `first_messages`, and `heads` if
+    it counts them: see `create_campaign`.
     """
 
     campaign_id: int
@@ -52,6 +53,7 @@ class CreatedCampaign:
     findings: Sequence[ListFinding] = ()
     changes: Sequence[Change] = ()
     same_people: Sequence[RecentCampaign] = ()
+    first_messages: Sequence[FirstMessage] = ()
     heads: Sequence[Mapping[str, Any]] = ()
     start_at: datetime | None = None
 
@@ -77,6 +79,7 @@ class CreatedCampaign:
             "templates": shares_json(self.templates, counts.recipients),
             "unmatched_languages": dict(self.unmatched),
             "findings": list(self.findings),
+            "first_messages": [message.as_json() for message in self.first_messages],
         }
 
 

@@ -31,6 +31,7 @@ from drumbeat.campaigns.planning.created import CreatedCampaign
 from drumbeat.campaigns.planning.cutting import cutting_of
 from drumbeat.campaigns.planning.exclusion import Exclusion, stage_exclusions
 from drumbeat.campaigns.planning.filling import fill
+from drumbeat.campaigns.planning.first_messages import SHOWN, FirstMessage, first_messages
 from drumbeat.campaigns.planning.freeze import freeze
 from drumbeat.campaigns.planning.header_files import header_files, require_few_files, upload_files
 from drumbeat.campaigns.planning.plan import PlanCounts
@@ -89,6 +90,7 @@ class Planning:
             check_languages(self.spec, staged.unmatched)
             templates = with_recipients(filling.templates, staged.by_template)
             same_people = await recent_campaigns(self.connection, self.spec)
+            first = await self._first_messages(templates, staged)
             heads = await self._heads(has_choice=filling.rules.choice is not None)
             if self.dry_run:
                 suppressed = await self.connection.fetchval(statements("plan")["count_suppressed"])
@@ -115,9 +117,20 @@ class Planning:
             unmatched=staged.unmatched,
             findings=staged.findings.as_json(),
             same_people=same_people,
+            first_messages=first,
             heads=heads,
             start_at=self.guards.schedule.start_at,
         )
+
+    async def _first_messages(
+        self, templates: Sequence[CampaignTemplate], staged: Staged
+    ) -> list[FirstMessage]:
+        if not self.dry_run:
+            return []
+        lines = [row.line for row in staged.first]
+        left_out = await self.connection.fetch(statements("plan")["left_out_of"], lines)
+        without = {row["line"] for row in left_out}
+        return first_messages(templates, [row for row in staged.first if row.line not in without][:SHOWN])
 
     async def _heads(self, *, has_choice: bool) -> list[dict[str, Any]]:
         if not self.dry_run or self.head_digits is None:

@@ -22,4 +22,7 @@ def file_rules(spec: CampaignSpec) -> RowRules:
         spec.defaults,
         tuple(spec.as_mobile),
         corrections=spec.corrections,
+        keep_spaces=spec.reading.keep_spaces,
+        repairs=spec.repairs,
+        empties_words=spec.empties_words,
     )

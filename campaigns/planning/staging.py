@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from drumbeat.campaigns.audience.check.reject_file import RejectFile
+from drumbeat.campaigns.audience.check.row_check import FIRST_ROWS, FirstRow
 from drumbeat.campaigns.audience.check.staged_batch import StagedBatch
 from drumbeat.campaigns.audience.check.template_choice import add_bounded
 from drumbeat.campaigns.finding import Findings
@@ -52,7 +53,7 @@ class Staged:
 
     `unmatched` counts rows by the language that they name and that the campaign does not have. `by_template`
     counts recipients by the index of their template, if there are several; `find_duplicates` sets it. `files`
-    are the header files that the rows name. `findings` are those of the rows.
+    are the header files that the rows name. `findings` are those of the rows, and `first` the first of them.
     """
 
     rows: int = 0
@@ -62,6 +63,7 @@ class Staged:
     files: set[str] = field(default_factory=set)
     unmatched: Counter[str] = field(default_factory=Counter)
     findings: Findings = field(default_factory=Findings)
+    first: list[FirstRow] = field(default_factory=list)
     by_template: Counter[int] = field(default_factory=Counter)
     _open_rows: int = 0
     _last_line: int = 0
@@ -90,6 +92,7 @@ class Staged:
         self.files |= batch.files
         add_bounded(self.unmatched, batch.unmatched)
         self.findings.update(batch.findings)
+        self.first += batch.first[: FIRST_ROWS - len(self.first)]
         if self._open_rows >= CHUNK_ROWS:
             self.end_chunk()
 

@@ -4,7 +4,7 @@ Law: no guess that changes a name goes into a message. Cells that no message tak
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from drumbeat.campaigns.audience.check.columns import MissingColumn
 from drumbeat.campaigns.audience.check.row_check import RowRules, row_check
@@ -50,18 +50,24 @@ def require_known_encoding(source: OpenAudience, rules: RowRules | None) -> None
                 raise _question(table.name, column, unclear, encoding)
 
 
-def sample_candidates(cells: Iterable[str], encoding: Encoding | None) -> list[Candidate]:
-    """Return what the encoding of these cells may be; nothing if it is known, or if they do not depend on
-    it.
-    """
-    if encoding is None or not encoding.asks:
+def encoding_candidates(source: OpenAudience) -> list[Candidate]:
+    """Return what the encoding of a file may be; nothing if it is known, or if no text depends on it."""
+    table = source.table()
+    if table.encoding is None or not table.encoding.asks:
         return []
-    return candidates([bytes_of(cell, encoding) for cell in _unclear(cells)])
+    for rows in chain([[table.header]], (batch.rows for batch in table.batches())):
+        if unclear := _unclear(chain.from_iterable(rows)):
+            return _candidates(unclear, table.encoding)
+    return []
 
 
 def _unclear(cells: Iterable[str]) -> list[str]:
     return list(islice(dict.fromkeys(cell for cell in cells if not cell.isascii()), SAMPLE_CELLS))
 
 
+def _candidates(cells: Sequence[str], encoding: Encoding) -> list[Candidate]:
+    return candidates([bytes_of(cell, encoding) for cell in cells])
+
+
 def _question(where: str, column: str, cells: Sequence[str], encoding: Encoding) -> UnknownEncoding:
-    return UnknownEncoding(where, column, sample_candidates(cells, encoding))
+    return UnknownEncoding(where, column, _candidates(cells, encoding))

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from drumbeat.campaigns.audience.check.encoding_question import encoding_candidates
 from drumbeat.campaigns.audience.check.reject_file import require_no_reject_list
+from drumbeat.campaigns.audience.open.encoding_candidates import Candidate
 from drumbeat.campaigns.audience.open.opening import open_table
 from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
 from drumbeat.engine.core.language import find_language
@@ -31,11 +33,15 @@ _PLAIN = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Glimpse:
-    """The header and the first rows of a file. `samples` has the first values of each of `columns`."""
+    """The header and the first rows of a file. `samples` has the first values of each of `columns`.
+
+    `candidates` are the encodings among which a person must choose; there are none if it is known.
+    """
 
     columns: Sequence[str]
     samples: Sequence[Sequence[str]]
     form: str
+    candidates: Sequence[Candidate] = ()
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
@@ -50,7 +56,7 @@ def glimpse(path: Path, options: ReadOptions = AS_IT_IS) -> Glimpse:
         require_no_reject_list(table.header, table.name)
         rows = list(islice((row for batch in table.batches() for row in batch.rows), SAMPLE_ROWS))
         samples = [[row[index] for row in rows] for index in range(len(table.header))]
-        return Glimpse(tuple(table.header), samples, table.form)
+        return Glimpse(tuple(table.header), samples, table.form, encoding_candidates(source))
 
 
 def guess_phone_column(columns: Sequence[str]) -> str | None:

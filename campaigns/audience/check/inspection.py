@@ -1,14 +1,15 @@
 """A check of an audience file without a campaign. It reads every row and stores nothing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from drumbeat.campaigns.audience.check.bad_rows import BadRows
 from drumbeat.campaigns.audience.check.duplicate_counter import DuplicateCounter
 from drumbeat.campaigns.audience.check.encoding_question import require_known_encoding
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, require_no_reject_list
-from drumbeat.campaigns.audience.check.row_check import PHONES_ONLY, RowRules, row_check
+from drumbeat.campaigns.audience.check.row_check import FIRST_ROWS, PHONES_ONLY, FirstRow, RowRules, row_check
 from drumbeat.campaigns.audience.open.opening import open_table
 from drumbeat.campaigns.finding import Findings, ListFinding
 from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
@@ -21,7 +22,8 @@ class Inspection:
     """The contents of a file. `good` rows can be sent to; `duplicates` of them repeat an earlier phone.
 
     `form` is what the file holds. A CSV file also has `encoding` and `delimiter`. `encoding_guessed` says
-    that the file does not name its encoding. `findings` are as `Finding.as_json` gives them.
+    that the file does not name its encoding. `findings` are as `Finding.as_json` gives them. `first` are the
+    first good rows.
     """
 
     columns: Sequence[str]
@@ -35,10 +37,21 @@ class Inspection:
     reject_codes: Mapping[str, int]
     rejects_path: Path | None
     findings: Sequence[ListFinding] = ()
+    first: Sequence[FirstRow] = ()
 
     @property
     def rejected(self) -> int:
         return self.rows - self.good
+
+    @property
+    def people(self) -> int:
+        return self.good - self.duplicates
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the values for documents: without the first rows, which hold phones."""
+        found = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "first"}
+        path = None if self.rejects_path is None else str(self.rejects_path)
+        return {**found, "rejects_path": path, "people": self.people}
 
 
 def inspect_audience(
@@ -66,6 +79,7 @@ def inspect_audience(
         reader = source.table()
         check = row_check(reader.header, reader.name, rules)
         rows = good = 0
+        first: list[FirstRow] = []
         findings = Findings()
         findings.update(reader.findings)
         for read in map(check.corrected, reader.batches()):
@@ -74,6 +88,7 @@ def inspect_audience(
             if bad_rows is not None:
                 bad_rows.add(reader, read, batch.rejects)
             findings.update(batch.findings)
+            first += batch.first_rows(FIRST_ROWS - len(first))
             phones.add(map(canonical_phone, batch.phones))
             rows, good = rows + batch.rows, good + len(batch.phones)
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
@@ -90,4 +105,5 @@ def inspect_audience(
             reject_codes=dict(rejects.counts),
             rejects_path=rejects.publish(),
             findings=findings.as_json(),
+            first=first,
         )

@@ -7,7 +7,8 @@ if their column fails.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress, repeat
+from itertools import compress, islice, repeat
+from typing import NamedTuple
 
 from drumbeat.campaigns.audience.check.columns import column_index
 from drumbeat.campaigns.audience.check.corrections import corrected
@@ -29,6 +30,18 @@ from drumbeat.engine.errors import UsageError
 
 _SPACES_TOO_MANY = " " * 5
 _NAME_THE_PHONES = "; name the column of the phone numbers with --phone-column"
+
+
+FIRST_ROWS = 10  # of a list, for people to see; some may be duplicates
+
+
+class FirstRow(NamedTuple):
+    """One of the first good rows: its line, its phone, the index of its template and its values."""
+
+    line: int
+    phone: int
+    template_index: int
+    values: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -55,6 +68,10 @@ class CheckedBatch:
     @property
     def rows(self) -> int:
         return len(self.lines) + len(self.rejects)
+
+    def first_rows(self, most: int = FIRST_ROWS) -> list[FirstRow]:
+        indexes = self.template_indexes or repeat(0)
+        return list(islice(map(FirstRow, self.lines, self.phones, indexes, self.variables), most))
 
 
 @dataclass(frozen=True, slots=True)

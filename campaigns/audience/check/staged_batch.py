@@ -4,7 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from drumbeat.campaigns.audience.check.row_check import CheckedBatch, RowCheck, RowRules, row_check
+from drumbeat.campaigns.audience.check.row_check import (
+    FIRST_ROWS,
+    CheckedBatch,
+    FirstRow,
+    RowCheck,
+    RowRules,
+    row_check,
+)
 from drumbeat.campaigns.audience.check.template_choice import add_bounded
 from drumbeat.campaigns.audience.open.dialect import Dialect
 from drumbeat.campaigns.audience.open.reader import Piece, RowBatch, read_plain
@@ -39,7 +46,7 @@ class StagedBatch:
 
     `keys` has line and canonical phone of each row, and the index of the template if there are several.
     `recipients` has line, phone as in the file, index of the template, and the variables as an array.
-    `CheckedBatch` explains `unmatched`, `files` and `findings`.
+    `CheckedBatch` explains `unmatched`, `files`, `findings` and `first`.
     """
 
     read_bytes: int
@@ -51,6 +58,7 @@ class StagedBatch:
     files: frozenset[str] = frozenset()
     unmatched: Counter[str] = field(default_factory=Counter)
     findings: Findings = field(default_factory=Findings)
+    first: Sequence[FirstRow] = ()
 
 
 class PieceCheck:
@@ -92,6 +100,7 @@ def _joined(parts: Sequence[StagedBatch], read_bytes: int) -> StagedBatch:
         frozenset().union(*(part.files for part in parts)),
         unmatched,
         findings,
+        [row for part in parts for row in part.first][:FIRST_ROWS],
     )
 
 
@@ -118,6 +127,7 @@ def encode_for_copy(batch: CheckedBatch) -> StagedBatch:
         batch.files,
         batch.unmatched,
         batch.findings,
+        batch.first_rows(),
     )
 
 

@@ -312,9 +312,18 @@ class SamePeople(TypedDict):
     recipients: int
 
 
+class FirstMessage(TypedDict):
+    """The message of one of the first recipients. `row`: the line of the audience."""
+
+    row: int
+    phone: str
+    language: str
+    message: RenderedMessage
+
+
 class Created(TypedDict):
     """The created campaign, as `campaign create --json` writes it. `rejects`: the first rejected and
-    duplicate rows. `plan`: only after a dry run.
+    duplicate rows. `first_messages` and `plan`: only after a dry run.
     """
 
     name: str
@@ -336,6 +345,7 @@ class Created(TypedDict):
     templates: list[Share]
     unmatched_languages: dict[str, int]
     findings: list[ListFinding]
+    first_messages: list[FirstMessage]
     plan: Plan | None
 
 

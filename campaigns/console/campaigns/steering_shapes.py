@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from drumbeat.campaigns.console.campaigns.shapes import SamePeople, Share
+from drumbeat.campaigns.console.campaigns.shapes import FirstMessage, SamePeople, Share
 from drumbeat.campaigns.finding import ListFinding
 from drumbeat.campaigns.results.export_files import ExportForm
 from drumbeat.campaigns.stored_recipients import ExportFilter
@@ -127,6 +127,7 @@ class Planned(TypedDict):
     templates: list[Share]
     unmatched_languages: dict[str, int]
     findings: list[ListFinding]
+    first_messages: list[FirstMessage]
     changes: list[OptionChange]
 
 

@@ -57,8 +57,12 @@ async def check(request: web.Request) -> web.Response:
         asked.default,
         tuple(asked.as_mobile),
         corrections=read_corrections(upload),
+        keep_spaces=asked.keep_spaces,
+        repairs=asked.repair,
+        empties_words=asked.empty_words,
     )
-    checks, reading = console_of(request).checks, ReadOptions(None, asked.sheet)
+    checks = console_of(request).checks
+    reading = ReadOptions(None, asked.sheet, asked.encoding, asked.keep_spaces)
     found = await checks.found(upload, rules, reading, wait_s=CHECK_WAIT_S)
     if found is None:
         under_way = checks.under_way(upload)

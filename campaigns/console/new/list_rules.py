@@ -15,16 +15,11 @@ from drumbeat.campaigns.console.new.create_request import request_of
 from drumbeat.campaigns.console.web.context import Console
 from drumbeat.campaigns.console.web.uploads import Upload
 from drumbeat.campaigns.options.param_texts import is_literal
-from drumbeat.campaigns.options.sources import ReadOptions
 from drumbeat.campaigns.planning.row_rules import row_rules
 from drumbeat.engine.errors import DrumbeatError
 
 COLUMNS_SHOWN_MAX = 6  # of a row that is corrected; a phone shows them as a card
 _NOT_CHOSEN = {"name": "not named yet", "number": ["0"]}  # rows do not depend on them
-
-
-def reading_of(choices: dict[str, Any]) -> ReadOptions:
-    return ReadOptions(None, choices.get("sheet"))
 
 
 async def list_rules(console: Console, upload: Upload, columns: Sequence[str]) -> RowRules:
@@ -52,6 +47,9 @@ def phone_rules(upload: Upload, choices: dict[str, Any]) -> RowRules:
         choices.get("default", {}),
         tuple(choices.get("as_mobile", ())),
         corrections=read_corrections(upload),
+        keep_spaces=bool(choices.get("keep_spaces")),
+        repairs=bool(choices.get("repair")),
+        empties_words=bool(choices.get("empty_words")),
     )
 
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from drumbeat.campaigns.account.templates import StoredTemplate, list_templates
 from drumbeat.campaigns.console.new.actions import spec_of
-from drumbeat.campaigns.console.new.choices import write_choices
+from drumbeat.campaigns.console.new.choices import reading_of, write_choices
 from drumbeat.campaigns.console.new.create_request import HEADER_SOURCES, request_of
 from drumbeat.campaigns.console.new.header_uploads import (
     FILE,
@@ -38,8 +38,8 @@ from drumbeat.campaigns.console.web.context import console_of
 from drumbeat.campaigns.console.web.forms import next_part, upload_of
 from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, with_query
-from drumbeat.campaigns.options.sources import ReadOptions
-from drumbeat.campaigns.preview.draft_messages import DraftMessage, Sample, draft_messages, read_sample
+from drumbeat.campaigns.planning.first_messages import FirstMessage
+from drumbeat.campaigns.preview.draft_messages import Sample, draft_messages, read_sample
 from drumbeat.engine.core.campaign_template import CampaignTemplate
 from drumbeat.engine.core.rendering import RenderedMessage, render_message
 from drumbeat.engine.errors import DrumbeatError
@@ -60,7 +60,7 @@ class MessageStep:
     templates: list[StoredTemplate]
     chosen: CampaignTemplate | None
     slots: list[Slot] = field(default_factory=list)
-    messages: list[DraftMessage] = field(default_factory=list)
+    messages: list[FirstMessage] = field(default_factory=list)
     at: int = 0
     wrong: Wrong | None = None
     unset: list[Slot] = field(default_factory=list)
@@ -114,7 +114,7 @@ class MessageStep:
         return render_message(self.chosen.definition.get("components") or (), (), ())
 
     @property
-    def shown(self) -> DraftMessage | None:
+    def shown(self) -> FirstMessage | None:
         return self.messages[self.at] if self.messages else None
 
 
@@ -193,7 +193,7 @@ async def _view(request: web.Request, step: Step, at: int, *, is_complete: bool 
     return replace(view, messages=messages, at=min(at, max(0, len(messages) - 1)))
 
 
-async def _messages(request: web.Request, view: MessageStep, *, is_complete: bool) -> list[DraftMessage]:
+async def _messages(request: web.Request, view: MessageStep, *, is_complete: bool) -> list[FirstMessage]:
     """Return the messages of the first rows, as people read them. Unless `is_complete`, texts and the
     header's media may be missing.
     """
@@ -212,10 +212,15 @@ async def _sample(step: Step) -> Sample:
     """Return the sampled rows. They are kept beside the file, because reading a large workbook takes
     seconds.
     """
-    upload, sheet = step.upload, step.choices.get("sheet")
+    upload, reading = step.upload, reading_of(step.choices)
     kept = upload.read_json(SAMPLE_FILE)
-    if kept is None or kept["sheet"] != sheet:
-        sample = await asyncio.to_thread(read_sample, upload.path, ReadOptions(None, sheet))
-        kept = {"sheet": sheet, "columns": sample.columns, "lines": sample.lines, "rows": sample.rows}
+    if kept is None or kept["reading"] != repr(reading):
+        sample = await asyncio.to_thread(read_sample, upload.path, reading)
+        kept = {
+            "reading": repr(reading),
+            "columns": sample.columns,
+            "lines": sample.lines,
+            "rows": sample.rows,
+        }
         upload.write_json(SAMPLE_FILE, kept)
     return Sample(kept["columns"], kept["lines"], kept["rows"])

@@ -38,6 +38,10 @@ class ListCheckRequest(_Request):
     map: dict[str, str] = {}
     default: dict[str, str] = {}
     as_mobile: list[str] = []
+    encoding: str | None = None
+    keep_spaces: bool = False
+    repair: bool = False
+    empty_words: bool = False
 
 
 class CorrectedRow(_Request):

@@ -7,17 +7,17 @@ work, and a step can be left and continued.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from aiohttp import web
 
 from drumbeat.campaigns.audience.check.glimpse import Glimpse, glimpse, guess_phone_column
-from drumbeat.campaigns.console.new.choices import read_choices
+from drumbeat.campaigns.audience.open.encoding_candidates import Candidate
+from drumbeat.campaigns.console.new.choices import read_choices, reading_of
 from drumbeat.campaigns.console.web.forms import upload_of
 from drumbeat.campaigns.console.web.rendering import path_of
 from drumbeat.campaigns.console.web.uploads import Upload
-from drumbeat.campaigns.options.sources import ReadOptions
 
 GLIMPSE_FILE = "glimpse.json"
 
@@ -56,11 +56,13 @@ async def step_of(request: web.Request) -> Step:
 
 async def glimpse_of(upload: Upload, choices: dict[str, Any]) -> Glimpse:
     """Return the columns and first rows. They are kept, because reading a large workbook takes seconds."""
-    sheet = choices.get("sheet")
+    reading = reading_of(choices)
     kept = upload.read_json(GLIMPSE_FILE)
-    if kept is None or kept["sheet"] != sheet:
+    if kept is None or kept["reading"] != repr(reading):
         async with upload.errors_named():
-            seen = await asyncio.to_thread(glimpse, upload.path, ReadOptions(None, sheet))
-        kept = {"sheet": sheet, **asdict(seen)}
+            seen = await asyncio.to_thread(glimpse, upload.path, reading)
+        found = [list(candidate) for candidate in seen.candidates]
+        kept = {"reading": repr(reading), **asdict(replace(seen, candidates=())), "candidates": found}
         upload.write_json(GLIMPSE_FILE, kept)
-    return Glimpse(tuple(kept["columns"]), kept["samples"], kept["form"])
+    candidates = [Candidate(*candidate) for candidate in kept["candidates"]]
+    return Glimpse(tuple(kept["columns"]), kept["samples"], kept["form"], candidates)
