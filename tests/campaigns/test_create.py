@@ -7,6 +7,7 @@ from datetime import UTC, datetime, time
 
 import pytest
 
+from drumbeat.campaigns.options.sources import ReadOptions
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.plan import PlanCounts

@@ -159,6 +159,8 @@ def _has_entity(cell: str) -> bool:
 
 
 def _is_placeholder(cell: str) -> bool:
+    if cell in EMPTY_WORDS:
+        return False
     return _PLACEHOLDER.search(cell) is not None or _WHOLE_PLACEHOLDER.fullmatch(cell) is not None
 
 

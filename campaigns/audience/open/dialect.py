@@ -59,6 +59,18 @@ class Dialect(NamedTuple):
             return None
         return rows[0] if len(rows) == 1 else None
 
+    def odd_rows(self, line: str) -> Iterator[list[str]]:
+        """Give the rows that a line may mean that is wrong as it stands: with other escapes, with spaces
+        behind a closing quote or before a quote, or with quotes that are text.
+        """
+        folded = re.sub(rf'(?<=[^"])"[ \t]+(?={re.escape(self.delimiter)}|[\r\n]|$)', '"', line)
+        for has_escapes in (self.has_escapes, not self.has_escapes):
+            for text in dict.fromkeys((line, folded)):
+                if (row := self._replace(has_escapes=has_escapes).row(text)) is not None:
+                    yield row
+        if (row := self._replace(skips_spaces=not self.skips_spaces).row(line)) is not None:
+            yield row
+
     def rows(self, lines: Sequence[str]) -> Iterator[tuple[int, list[str] | None]]:
         """Give each row with the index of its first line; None for a line that is no row."""
         cursor = LineCursor([self.prepared(line) for line in lines])
@@ -84,8 +96,13 @@ class Dialect(NamedTuple):
 
 
 def dialect_of(lines: Sequence[str], delimiter: str | None, *, keep_spaces: bool) -> Dialect:
-    """Return the dialect of a file with these first lines, the header first. None: find the delimiter."""
-    plain = Dialect(delimiter or delimiter_of(lines[0]), skips_spaces=not keep_spaces)
+    """Return the dialect of a file with these first lines, the header first. None: find the delimiter.
+
+    Spaces that are to be kept are part of cells only if the file has none before a quote.
+    """
+    plain = Dialect(delimiter or delimiter_of(lines[0]))
+    if keep_spaces and not any(f'{plain.delimiter} "' in line for line in lines):
+        plain = plain._replace(skips_spaces=False)
     escaping = plain._replace(has_escapes=True)
     if not any(_ESCAPED_QUOTE in line for line in lines):
         return plain

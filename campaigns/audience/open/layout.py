@@ -78,7 +78,7 @@ def _filled(lines: Sequence[str], first: int, dialect: Dialect) -> Iterator[_Lin
         dialect = dialect._replace(delimiter=delimiter_of(max(lines[1 : ROWS_LOOKED_AT + 1], key=_richness)))
     is_below_blank = False
     for at, row in dialect.rows(lines):
-        cells = row if row is not None else dialect.odd_row(lines[at]) or [lines[at]]
+        cells = row if row is not None else next(dialect.odd_rows(lines[at]), [lines[at]])
         filled = [cell.strip() for cell in cells if cell.strip()]
         if filled:
             yield _Line(first + at, filled, is_below_blank)

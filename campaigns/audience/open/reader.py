@@ -239,9 +239,8 @@ class AudienceReader:
             problem = _Problem("row_quotes")  # an unclosed quote made the cell too large
         if problem.code == "cell_size" or '"' not in line:
             return problem
-        row = self.dialect.odd_row(line)
-        fitted = None if row is None else as_wide(row, len(self.header))
-        return fitted or (_Problem("row_backslash") if '\\"' in line else problem)
+        fitted = (as_wide(row, len(self.header)) for row in self.dialect.odd_rows(line))
+        return next(filter(None, fitted), None) or (_Problem("row_backslash") if '\\"' in line else problem)
 
 
 def split_lines(chunks: Iterator[TextChunk], name: str, first: int = 1) -> Iterator[Piece]:
