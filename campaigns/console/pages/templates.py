@@ -32,7 +32,7 @@ from drumbeat.campaigns.console.pages.rendering import page, path_of, redirect, 
 from drumbeat.campaigns.console.problems import Problem, problem_of
 from drumbeat.campaigns.console.roles import Role
 from drumbeat.campaigns.console.streams import stream_events
-from drumbeat.engine.core.rendering import render_message
+from drumbeat.engine.core.template.rendering import render_message
 from drumbeat.engine.errors import DrumbeatError
 
 IN_REVIEW = "PENDING"
