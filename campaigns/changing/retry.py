@@ -18,8 +18,8 @@ from drumbeat.campaigns.planning.created import CreatedCampaign
 from drumbeat.campaigns.planning.plan import PlanCounts
 from drumbeat.campaigns.progress import ProgressCallback, no_progress
 from drumbeat.campaigns.sql import statements
-from drumbeat.engine.core.message import Media
 from drumbeat.engine.core.states import RecipientState
+from drumbeat.engine.core.template.compiled import Media
 from drumbeat.engine.errors import TryLater
 from drumbeat.engine.process.disk_space import Disk
 from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads

@@ -22,7 +22,7 @@ from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.campaigns.preview.days import days_needed
 from drumbeat.campaigns.results.status import CampaignStatus, campaign_status
 from drumbeat.engine.app import POOL_CONNECTIONS
-from drumbeat.engine.core.quota import QuotaScope
+from drumbeat.engine.core.limits.quota import QuotaScope
 from drumbeat.engine.notifications.notifier import notifying
 from drumbeat.engine.process.settings import MetricsAddress, Settings
 from drumbeat.engine.process.telemetry import quieten

@@ -6,9 +6,9 @@ from datetime import time
 from typing import Any
 
 from drumbeat.campaigns.options.schedule import RECIPIENT, Schedule, read_window
-from drumbeat.engine.core.daily_window import DailyWindow
-from drumbeat.engine.core.frequency_cap import FrequencyCap
-from drumbeat.engine.core.sending_hours import EVERY_DAY, SendingHours
+from drumbeat.engine.core.limits.daily_window import DailyWindow
+from drumbeat.engine.core.limits.frequency_cap import FrequencyCap
+from drumbeat.engine.core.limits.sending_hours import EVERY_DAY, SendingHours
 from drumbeat.engine.errors import UsageError
 
 QUIET_EXAMPLE = "20:00-09:00"  # the example of a window would send at night if it were read as quiet hours

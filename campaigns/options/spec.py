@@ -24,8 +24,8 @@ from drumbeat.campaigns.options.sources import (
 )
 from drumbeat.campaigns.options.stored_variables import VARIABLES
 from drumbeat.campaigns.options.variants import Variant
-from drumbeat.engine.core.message import Media
 from drumbeat.engine.core.sanitise import CONTROLS
+from drumbeat.engine.core.template.compiled import Media
 from drumbeat.engine.errors import UsageError
 
 ON_UNKNOWN = ("hold", "resend-silent", "resend")

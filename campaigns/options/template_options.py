@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from drumbeat.campaigns.options.variants import Variant
-from drumbeat.engine.core.message import Media
+from drumbeat.engine.core.template.compiled import Media
 from drumbeat.engine.errors import UsageError
 
 Template = Annotated[

@@ -10,7 +10,7 @@ from drumbeat.campaigns.phones.zones import RecipientZones
 from drumbeat.campaigns.planning.range_cut import RangeCut
 from drumbeat.campaigns.planning.range_size import RangePlan
 from drumbeat.campaigns.planning.zoned_cut import ZonedCut
-from drumbeat.engine.core.sending_hours import SendingHours
+from drumbeat.engine.core.limits.sending_hours import SendingHours
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from drumbeat.campaigns.planning.header_files import require_header_file
 from drumbeat.campaigns.planning.params import read_params
 from drumbeat.campaigns.planning.template import check_same_placeholders
 from drumbeat.campaigns.planning.template_set import rules_for
-from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
 
 
 @dataclass(frozen=True, slots=True)

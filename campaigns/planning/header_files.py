@@ -10,7 +10,7 @@ from drumbeat.campaigns.options.param_texts import is_link
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.progress import PlanProgress, ProgressCallback
 from drumbeat.campaigns.reject import REASONS
-from drumbeat.engine.core.header_file import HEAD_BYTES, mime_type
+from drumbeat.engine.core.template.header_file import HEAD_BYTES, mime_type
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.sending.header_file_uploads import FileUploads, OpenUploads, sha256_of
 from drumbeat.engine.store.database import Connection

@@ -12,8 +12,8 @@ from difflib import get_close_matches
 from drumbeat.campaigns.audience.check.columns import has_column
 from drumbeat.campaigns.options.param_texts import is_literal
 from drumbeat.campaigns.pluralise import pluralise
-from drumbeat.engine.core.campaign_template import CampaignTemplate
-from drumbeat.engine.core.placeholder import MEDIA, Placeholder
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.placeholder import MEDIA, Placeholder
 from drumbeat.engine.errors import UsageError
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+:.+")

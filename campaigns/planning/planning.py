@@ -44,7 +44,7 @@ from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.campaigns.progress import ProgressCallback
 from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.template_shares import shares_in
-from drumbeat.engine.core.campaign_template import CampaignTemplate, freeze_templates
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate, freeze_templates
 from drumbeat.engine.errors import ConfigurationError, TryLater
 from drumbeat.engine.sending.header_file_uploads import OpenUploads
 from drumbeat.engine.sending.number_sync import DEFAULT_LIMIT_PER_S

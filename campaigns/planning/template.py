@@ -5,10 +5,10 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from drumbeat.campaigns.sql import statements
-from drumbeat.engine.core.campaign_template import CampaignTemplate
-from drumbeat.engine.core.message import Media
-from drumbeat.engine.core.placeholder import Placeholder
-from drumbeat.engine.core.placeholder_changes import placeholder_differences
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.compiled import Media
+from drumbeat.engine.core.template.placeholder import Placeholder
+from drumbeat.engine.core.template.placeholder_changes import placeholder_differences
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.store.database import Connection
 

@@ -14,7 +14,7 @@ from drumbeat.campaigns.planning.template import (
     other_languages,
 )
 from drumbeat.campaigns.pluralise import pluralise
-from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.store.database import Connection
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from drumbeat.campaigns.phones.zones import RecipientZones
 from drumbeat.campaigns.planning.range_cut import without_lines
-from drumbeat.engine.core.recipient_reasons import WORDS, RecipientReason
+from drumbeat.engine.core.limits.recipient_reasons import WORDS, RecipientReason
 
 # The skip reason of a recipient whose zones share no hour, or are not known.
 NO_HOURS = WORDS[RecipientReason.NO_SENDING_HOURS].encode()

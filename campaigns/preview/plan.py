@@ -17,7 +17,7 @@ from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.stored_recipients import require_kept
 from drumbeat.campaigns.template_shares import TemplateShare, shares_in, shares_json, template_text
 from drumbeat.engine.core.forecast import NumberShare, first_send, last_send, sending_s, shares
-from drumbeat.engine.core.quota import COUNTED_S, GATHER_S, QuotaScope
+from drumbeat.engine.core.limits.quota import COUNTED_S, GATHER_S, QuotaScope
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.sending.campaign_guards import stored_guards
 from drumbeat.engine.store.database import Pool

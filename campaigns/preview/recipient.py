@@ -11,9 +11,9 @@ from drumbeat.campaigns.phones.normaliser import Normaliser, read_phone
 from drumbeat.campaigns.results.person import find_recipients
 from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.stored_recipients import require_kept
-from drumbeat.engine.core.campaign_template import CampaignTemplate, frozen_templates, value_order
 from drumbeat.engine.core.phone_aliases import phone_aliases
-from drumbeat.engine.core.rendering import RenderedMessage, render_message
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate, frozen_templates, value_order
+from drumbeat.engine.core.template.rendering import RenderedMessage, render_message
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.store.database import Pool
 from drumbeat.engine.store.queries import queries

@@ -15,7 +15,7 @@ from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.phones.normaliser import read_phone
 from drumbeat.campaigns.preview.recipient import ChosenRecipient
 from drumbeat.campaigns.sql import statements
-from drumbeat.engine.core.placeholder import MEDIA
+from drumbeat.engine.core.template.placeholder import MEDIA
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.process.disk_space import Disk
 from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads

@@ -12,7 +12,7 @@ from drumbeat.campaigns.audience.open.opening import OpenAudience
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.progress import PlanProgress
-from drumbeat.engine.core.message import Media
+from drumbeat.engine.core.template.compiled import Media
 from drumbeat.engine.errors import ConfigurationError, DrumbeatError, UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import DEFINITION, PHONE, WriteAudience

@@ -16,7 +16,7 @@ from drumbeat.campaigns.preview.draft_plan import plan_of_draft
 from drumbeat.campaigns.preview.plan import plan_of
 from drumbeat.campaigns.preview.recipient import Choice, choose_recipient
 from drumbeat.campaigns.prices import read_prices
-from drumbeat.engine.core.quota import QuotaScope
+from drumbeat.engine.core.limits.quota import QuotaScope
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience

@@ -15,7 +15,7 @@ from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.reject import REASONS
 from drumbeat.campaigns.results.export import COLUMNS, export_columns, export_rows
 from drumbeat.engine.core.media_limits import MEGABYTE
-from drumbeat.engine.core.message import Media
+from drumbeat.engine.core.template.compiled import Media
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.sending.header_file_uploads import OpenUploads
 from drumbeat.engine.store.database import Pool

@@ -7,7 +7,7 @@ import pytest
 
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
-from drumbeat.engine.core.campaign_template import frozen_templates
+from drumbeat.engine.core.template.campaign_template import frozen_templates
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from drumbeat.campaigns.planning.params import Params, read_params
-from drumbeat.engine.core.campaign_template import CampaignTemplate
-from drumbeat.engine.core.message import Media
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.compiled import Media
 from drumbeat.engine.errors import UsageError
 
 LINK = {"type": "URL", "text": "Track", "url": "https://shop.example/{{1}}"}

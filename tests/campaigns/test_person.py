@@ -18,7 +18,7 @@ from drumbeat.engine.core.phone_aliases import phone_aliases
 from drumbeat.engine.core.tag import Tag
 from drumbeat.engine.errors import TryLater, UsageError
 from drumbeat.engine.store.database import Connection, Pool
-from drumbeat.engine.webhooks.status_applier import apply_statuses
+from drumbeat.engine.store.status_applier import apply_statuses
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.sending.planted import assert_range_counters_hold
 from tests.webhooks.planted import installation, put_in_inbox, status_event

@@ -8,7 +8,7 @@ import pytest
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, default_rejects_path, spreadsheet_safe
 from drumbeat.campaigns.phones.normaliser import Normaliser
 from drumbeat.campaigns.reject import REASONS, Reject
-from drumbeat.engine.core.message import check_variable
+from drumbeat.engine.core.template.variable import check_variable
 from drumbeat.engine.errors import ConfigurationError
 
 AUDIENCE = Path("people.csv")

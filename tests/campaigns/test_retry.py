@@ -18,7 +18,7 @@ from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.created import CreatedCampaign
 from drumbeat.campaigns.results.export import COLUMNS, export_rows
 from drumbeat.campaigns.sql import statements
-from drumbeat.engine.core.guard import PairGuard
+from drumbeat.engine.core.limits.guard import PairGuard
 from drumbeat.engine.core.order import Priority
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.errors import ConfigurationError, TryLater

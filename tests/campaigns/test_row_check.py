@@ -9,7 +9,7 @@ from drumbeat.campaigns.audience.check.row_check import RowRules, row_check, sur
 from drumbeat.campaigns.audience.open.reader import RowBatch
 from drumbeat.campaigns.output.spreadsheet import EXPORT_COLUMNS, safe_cell
 from drumbeat.campaigns.reject import Reject
-from drumbeat.engine.core.message import check_variable
+from drumbeat.engine.core.template.variable import check_variable
 from drumbeat.engine.errors import UsageError
 
 HEADER = ["Phone ", "name", "NAME", "city"]

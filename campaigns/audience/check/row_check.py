@@ -21,7 +21,7 @@ from drumbeat.campaigns.options.sources import Corrections
 from drumbeat.campaigns.output.spreadsheet import as_written, is_export, is_variable_column, safe_cell
 from drumbeat.campaigns.phones.normaliser import Normaliser
 from drumbeat.campaigns.reject import Reject
-from drumbeat.engine.core.message import VARIABLE_CHARACTERS_MAX, check_variable
+from drumbeat.engine.core.template.variable import VARIABLE_CHARACTERS_MAX, check_variable
 from drumbeat.engine.errors import UsageError
 
 _SPACES_TOO_MANY = " " * 5

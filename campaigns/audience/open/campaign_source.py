@@ -14,7 +14,7 @@ from drumbeat.campaigns.options.stored_variables import variables_of
 from drumbeat.campaigns.output.spreadsheet import is_variable_column, safe_cell, variable_column
 from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.stored_recipients import ExportFilter, export_records, require_kept
-from drumbeat.engine.core.campaign_template import CampaignTemplate, frozen_templates
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate, frozen_templates
 from drumbeat.engine.store.database import Connection
 
 FORM = "campaign"

@@ -40,7 +40,7 @@ CREATE TABLE campaigns (
                                               -- written before says nothing about the time after
     template         jsonb       NOT NULL,    -- name, language and definition, frozen by the plan. With several templates, such
                                               -- as one for each language, this is the first, and its key "others" holds the
-                                              -- rest: engine/core/campaign_template.py
+                                              -- rest: engine/core/template/campaign_template.py
     phone_number_ids text[]      NOT NULL,    -- the numbers that may send it
     priority         text        NOT NULL DEFAULT 'normal'  -- a number sends the higher priority first; urgent: a message to
         CHECK (priority IN ('low', 'normal', 'high', 'urgent')),  -- one person
