@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from drumbeat.campaigns.planning.params import Params, read_params
+from drumbeat.campaigns.planning.staged.params import Params, read_params
 from drumbeat.engine.core.campaign_template import CampaignTemplate
 from drumbeat.engine.core.message import Media
 from drumbeat.engine.errors import UsageError
