@@ -10,6 +10,7 @@ from drumbeat.campaigns.audience.check.copy_rejected import copy_rejected
 from drumbeat.campaigns.audience.check.inspection import Inspection, inspect_audience
 from drumbeat.campaigns.audience.check.reject_file import default_rejects_path
 from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.cli.finding_text import finding_lines
 from drumbeat.campaigns.cli.options import Json, Output, Quiet
 from drumbeat.campaigns.cli.output import opened, writing
 from drumbeat.campaigns.cli.planning_progress import GUESS, planning_shown
@@ -127,5 +128,7 @@ def _print(found: Inspection) -> None:
     if found.duplicates:
         repeat = pluralise(found.duplicates, "good row repeats", "good rows repeat")
         typer.echo(f"{repeat} the phone of an earlier row")
+    for line in finding_lines(found.findings):
+        typer.echo(line)
     if found.rejects_path is not None:
         typer.echo(f"the bad rows are listed in {found.rejects_path}")

@@ -23,6 +23,7 @@ from drumbeat.campaigns.audience.check.bad_rows import BadRow
 from drumbeat.campaigns.audience.check.inspection_process import InspectionRequest
 from drumbeat.campaigns.audience.check.row_check import RowRules
 from drumbeat.campaigns.console.uploads import Upload
+from drumbeat.campaigns.finding import ListFinding
 from drumbeat.campaigns.options.sources import ReadOptions
 
 FOUND_FILE = "rows.json"
@@ -52,6 +53,7 @@ class FoundList:
     duplicates: int = 0
     reject_codes: Mapping[str, int] = field(default_factory=dict)
     bad_rows: Sequence[BadRow] = ()
+    findings: Sequence[ListFinding] = ()
     refused: Mapping[str, str] | None = None
 
     @property

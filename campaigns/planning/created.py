@@ -111,6 +111,7 @@ class CreatedCampaign:
             "same_people": [earlier.as_json() for earlier in self.earlier.same_people],
             "templates": shares_json(self.campaign.templates, counts.recipients),
             "unmatched_languages": dict(self.audience.unmatched),
+            "findings": list(self.audience.findings),
         }
 
 

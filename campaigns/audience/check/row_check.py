@@ -15,6 +15,7 @@ from drumbeat.campaigns.audience.check.header_media import HeaderMedia, HeaderMe
 from drumbeat.campaigns.audience.check.template_choice import TemplateChoice, TemplateChooser
 from drumbeat.campaigns.audience.open.cell_error import cell_problem, failing_cells
 from drumbeat.campaigns.audience.open.reader import AudienceTable, Row, RowBatch, is_blank
+from drumbeat.campaigns.finding import Findings
 from drumbeat.campaigns.options.param_texts import is_literal
 from drumbeat.campaigns.options.sources import Corrections
 from drumbeat.campaigns.output.spreadsheet import as_written, is_export, is_variable_column, safe_cell
@@ -46,6 +47,7 @@ class CheckedBatch:
     template_indexes: Sequence[int] = ()
     files: frozenset[str] = frozenset()
     unmatched: Counter[str] = field(default_factory=Counter)
+    findings: Findings = field(default_factory=Findings)
 
     @property
     def rows(self) -> int:

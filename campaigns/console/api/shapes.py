@@ -13,6 +13,7 @@ from drumbeat.campaigns.account.numbers import BusinessNumber
 from drumbeat.campaigns.account.templates import StoredTemplate
 from drumbeat.campaigns.console.people import Token, User
 from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.finding import ListFinding
 from drumbeat.campaigns.results.number_progress import NumberProgress
 from drumbeat.campaigns.results.report import Audit, ReasonCount
 from drumbeat.engine.core.forecast import NumberShare
@@ -334,6 +335,7 @@ class Created(TypedDict):
     same_people: list[SamePeople]
     templates: list[Share]
     unmatched_languages: dict[str, int]
+    findings: list[ListFinding]
     plan: Plan | None
 
 

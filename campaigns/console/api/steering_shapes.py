@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from drumbeat.campaigns.console.api.shapes import SamePeople, Share
+from drumbeat.campaigns.finding import ListFinding
 from drumbeat.campaigns.results.export_files import ExportForm
 from drumbeat.campaigns.stored_recipients import ExportFilter
 from drumbeat.engine.core.states import CampaignState, RecipientState
@@ -125,6 +126,7 @@ class Planned(TypedDict):
     same_people: list[SamePeople]
     templates: list[Share]
     unmatched_languages: dict[str, int]
+    findings: list[ListFinding]
     changes: list[OptionChange]
 
 

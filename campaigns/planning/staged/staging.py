@@ -13,6 +13,7 @@ from functools import partial
 from drumbeat.campaigns.audience.check.reject_file import RejectFile
 from drumbeat.campaigns.audience.check.staged_batch import StagedBatch
 from drumbeat.campaigns.audience.check.template_choice import add_bounded
+from drumbeat.campaigns.finding import Findings
 from drumbeat.campaigns.phones.phone_text import phone_text
 from drumbeat.campaigns.planning.counts import PlanCounts
 from drumbeat.campaigns.planning.opened.step import Session
@@ -51,7 +52,8 @@ class StagedRows:
 
     `unmatched` counts rows by the language that they name and that the campaign does not have. `by_template`
     counts recipients by the index of their template, if there are several; `find_duplicates` sets it. `files`
-    are the header files that the rows name. `has_choice` says that the rows have an index of a template.
+    are the header files that the rows name. `findings` are those of the rows. `has_choice` says that the rows
+    have an index of a template.
     """
 
     has_choice: bool = False
@@ -61,6 +63,7 @@ class StagedRows:
     batch_count: int = 0  # batches with rows; also the number of the next one
     files: set[str] = field(default_factory=set)
     unmatched: Counter[str] = field(default_factory=Counter)
+    findings: Findings = field(default_factory=Findings)
     by_template: Counter[int] = field(default_factory=Counter)
     _open_rows: int = 0
     _last_line: int = 0
@@ -98,6 +101,7 @@ class StagedRows:
         self._last_line = max(self._last_line, batch.last_line)
         self.files |= batch.files
         add_bounded(self.unmatched, batch.unmatched)
+        self.findings.update(batch.findings)
         if self._open_rows >= CHUNK_ROWS:
             self.end_chunk()
 

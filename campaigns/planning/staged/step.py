@@ -19,6 +19,7 @@ from drumbeat.campaigns.audience.check.row_check import RowRules
 from drumbeat.campaigns.audience.check.staged_batch import CheckSpec
 from drumbeat.campaigns.audience.open.encoding import Encoding
 from drumbeat.campaigns.audience.open.reader import AudienceTable
+from drumbeat.campaigns.finding import ListFinding
 from drumbeat.campaigns.planning.checked.step import Checked
 from drumbeat.campaigns.planning.checked.template_set import check_languages, with_recipients
 from drumbeat.campaigns.planning.opened.exclusion import stage_exclusions
@@ -36,13 +37,15 @@ class AudienceFound:
 
     `encoding` is how it was decoded. `rejects_path` is the list of rejected and duplicate rows, if there are
     any and a list is kept; `reject_codes` counts them. `unmatched` counts rows by a language that no template
-    has; they get the fallback. `heads` are those of a dry run that counts them, see `create_campaign`.
+    has; they get the fallback. `findings` warn of what good rows hold. `heads` are those of a dry run that
+    counts them, see `create_campaign`.
     """
 
     encoding: Encoding | None = None
     rejects_path: Path | None = None
     reject_codes: Mapping[str, int] = field(default_factory=dict)
     unmatched: Mapping[str, int] = field(default_factory=dict)
+    findings: Sequence[ListFinding] = ()
     heads: Sequence[Mapping[str, Any]] = ()
 
 
@@ -85,6 +88,7 @@ async def stage_audience(opened: Opened, checked: Checked, *, keeps_rejects: boo
             rejects_path=published,
             reject_codes=dict(rejects.counts),
             unmatched=rows.unmatched,
+            findings=rows.findings.as_json(),
         ),
         same_people=await recent_campaigns(opened.session.connection, spec),
     )
@@ -97,6 +101,7 @@ async def _stage_rows(
     phone_column = check.row_check().phone_column
     with closing(staged_batches(table, check)) as batches:
         rows = await stage(session, batches, rejects, table.total_bytes, has_choice=rules.choice is not None)
+    rows.findings.update(table.findings)
     opened.source.require_unchanged()
     await stage_exclusions(session.connection, opened.exclusions, file_rules(opened.asked.spec))
     await find_duplicates(session, rows, rejects, phone_column, has_exclusions=bool(opened.exclusions))
