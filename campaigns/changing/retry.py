@@ -14,8 +14,7 @@ from drumbeat.campaigns.campaign import Campaign, find_campaign, require_planned
 from drumbeat.campaigns.options.sources import CampaignResult
 from drumbeat.campaigns.options.spec import PHONE, RETRY_CODES, RETRY_OF, CampaignSpec, retry_options
 from drumbeat.campaigns.planning.create import create_campaign
-from drumbeat.campaigns.planning.created import CreatedCampaign
-from drumbeat.campaigns.planning.plan import PlanCounts
+from drumbeat.campaigns.planning.created import CreatedCampaign, existing_campaign
 from drumbeat.campaigns.progress import ProgressCallback, no_progress
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import RecipientState
@@ -98,11 +97,7 @@ async def _known(
         retried, codes
     ):
         return None
-    counts = PlanCounts(row["audience_rows"], row["recipients"], row["rejected"], row["duplicates"], None)
-    numbers = tuple(row["phone_number_ids"])
-    return CreatedCampaign(
-        row["campaign_id"], new_name, row["state"], True, counts, None, {}, numbers, start_at=row["start_at"]
-    )
+    return existing_campaign(row)
 
 
 def with_options_of(original: CampaignSpec, retry: CampaignSpec) -> CampaignSpec:

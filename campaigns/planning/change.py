@@ -2,11 +2,13 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from drumbeat.campaigns.describe_database import describe_database
-from drumbeat.campaigns.options.schedule import RECIPIENT, Schedule
-from drumbeat.campaigns.options.spec import GIVEN, NAME, NOTED, CampaignSpec, Identity
+from drumbeat.campaigns.options.schedule import RECIPIENT
+from drumbeat.campaigns.options.spec import GIVEN, NAME, NOTED, Identity
+from drumbeat.campaigns.planning.asked import Asked
 from drumbeat.campaigns.planning.change_rules import Change, Effect, decide_changes, effect_of
 from drumbeat.campaigns.planning.removal import remove_planned
 from drumbeat.campaigns.planning.start_time import StartsAtOnce
@@ -27,7 +29,7 @@ class ChangeRefused(ConfigurationError):
         self.changes = changes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KnownCampaign:
     """A planned campaign, as it is stored."""
 
@@ -45,22 +47,32 @@ class KnownCampaign:
         )
 
 
-async def require_allowed(
-    connection: Connection,
-    known: KnownCampaign,
-    changes: Sequence[Change],
-    unchanged_in: Collection[CampaignState] = (),
-) -> None:
-    """Raise ChangeRefused, with all differences, if one may not change; TryLater if none may in this
-    state.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeRequest:
+    """The wish of `actor` to change a campaign that exists. In the states `unchanged_in`, nothing may change.
+    With `now`, a scheduled campaign may send at once.
     """
-    if changes and known.state in unchanged_in:
+
+    actor: str
+    unchanged_in: Collection[CampaignState] = ()
+    now: bool = False
+
+
+async def allowed_changes(
+    connection: Connection, known: KnownCampaign, identity: Identity, request: ChangeRequest
+) -> Sequence[Change]:
+    """Return the differences from what is asked for.
+
+    Raise ChangeRefused, with all of them, if one may not change; TryLater if none may in this state.
+    """
+    changes = known.changes_to(identity)
+    if changes and known.state in request.unchanged_in:
         raise TryLater(
             f'the campaign "{known.name}" is {known.state}, and another person approved it as it is',
             remedy="pause it first, then have its start approved again; a clone can change everything",
         )
     if effect_of(changes) is not Effect.REFUSED:
-        return
+        return changes
     texts = [f"{change.difference}{f' ({change.reason})' if change.reason else ''}" for change in changes]
     raise ChangeRefused(
         f'the campaign "{known.name}" exists with another file or other options: {"; ".join(texts)}',
@@ -87,30 +99,23 @@ async def differs(connection: Connection, known: KnownCampaign, identity: Identi
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The options to change a campaign to. All of `changes` are allowed, and none needs a new plan."""
-
-    spec: CampaignSpec
-    schedule: Schedule
-    identity: Identity
-    changes: Sequence[Change]
-
-
-async def require_later_start(connection: Connection, known: KnownCampaign, asked: Asked) -> None:
+async def require_later_start(
+    connection: Connection, known: KnownCampaign, start_at: datetime | None, changes: Sequence[Change]
+) -> None:
     """Raise StartsAtOnce if the change starts a campaign that waits for its time. The database's clock
     decides, because it starts the campaign. A draft starts only when somebody starts it.
     """
-    moved = any(change.difference.option == START_AT for change in asked.changes)
+    moved = any(change.difference.option == START_AT for change in changes)
     if not moved or known.state is not CampaignState.SCHEDULED:
         return
-    start_at = asked.schedule.start_at
     seconds_until = statements("campaign_control")["seconds_until"]
     if start_at is None or await connection.fetchval(seconds_until, start_at) <= 0:
         raise StartsAtOnce(known.name, start_at)
 
 
-async def change_row(connection: Connection, known: KnownCampaign, asked: Asked, *, actor: str) -> None:
+async def change_row(
+    connection: Connection, known: KnownCampaign, asked: Asked, changes: Sequence[Change], *, actor: str
+) -> None:
     """Store the options. Running processes read them within a second.
 
     Raise TryLater if the campaign changed since it was read.
@@ -126,15 +131,14 @@ async def change_row(connection: Connection, known: KnownCampaign, asked: Asked,
         if found is None:
             raise TryLater(f'the campaign "{known.name}" changed meanwhile', remedy="repeat the command")
         detail = {
-            change.difference.option: [change.difference.old, change.difference.new]
-            for change in asked.changes
+            change.difference.option: [change.difference.old, change.difference.new] for change in changes
         }
         await connection.execute(queries("campaigns")["audit"], actor, "edit", known.campaign_id, detail)
 
 
 def _columns(known: KnownCampaign, asked: Asked) -> tuple[Any, ...]:
     """Return the arguments of the statement `change_campaign` after the first three."""
-    spec, schedule, noted = asked.spec, asked.schedule, known.options.get(NOTED, {})
+    spec, schedule, noted = asked.spec, asked.guards.schedule, known.options.get(NOTED, {})
     return (
         asked.identity.content_hash,
         {**asked.identity.options, NOTED: {**noted, GIVEN: dict(spec.given)}},
@@ -152,7 +156,7 @@ def _columns(known: KnownCampaign, asked: Asked) -> tuple[Any, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Replaced:
     """A draft that a new plan replaces once everything about the new one is checked."""
 

@@ -7,7 +7,8 @@ import pytest
 
 from drumbeat.campaigns.audience.open import encoding, reader
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.planning import range_size, staging
+from drumbeat.campaigns.planning.cut import range_size
+from drumbeat.campaigns.planning.staged import staging
 from drumbeat.engine.store.database import Pool
 
 DEFINITION = {

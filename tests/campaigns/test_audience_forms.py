@@ -72,7 +72,7 @@ async def planned(
         created.campaign_id,
     )
     digest = hashlib.sha256(repr([(row["phone"], row["variables"]) for row in rows]).encode()).hexdigest()
-    return created.counts, dict(created.reject_codes), digest, len(rows)
+    return created.counts, dict(created.audience.reject_codes), digest, len(rows)
 
 
 async def test_files_of_every_form_give_the_same_recipients(

@@ -110,7 +110,7 @@ async def test_the_people_of_files_and_campaigns_are_left_out_and_listed(
 
     counts = created.counts
     assert (counts.audience_rows, counts.recipients, counts.rejected, counts.duplicates) == (12, 6, 5, 1)
-    assert created.reject_codes == {"excluded": 5, "duplicate": 1}
+    assert created.audience.reject_codes == {"excluded": 5, "duplicate": 1}
     stored = {row["phone"] for row in await recipients_of(pool, created.campaign_id)}
     assert stored == {PHONE + row for row in range(4, 10)}
     await assert_range_counters_equal_a_recount(pool)

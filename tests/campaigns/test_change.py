@@ -17,7 +17,7 @@ from drumbeat.campaigns.options.order import OrderOptions
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.options.stored import stored_options
 from drumbeat.campaigns.options.values import of_clone, of_edit
-from drumbeat.campaigns.planning import change, create
+from drumbeat.campaigns.planning import change, change_options
 from drumbeat.campaigns.planning.change import ChangeRefused
 from drumbeat.campaigns.planning.change_rules import Effect
 from drumbeat.campaigns.planning.create import create_campaign
@@ -157,13 +157,13 @@ async def test_a_campaign_that_starts_meanwhile_keeps_its_options(
 ) -> None:
     """What a draft may change, a running campaign may not."""
     await create_campaign(ready, asked)
-    real = create.change_row
+    real = change_options.change_row
 
     async def start_first(*arguments: Any, **named: Any) -> None:
         await state(pool, "running")
         await real(*arguments, **named)
 
-    monkeypatch.setattr(create, "change_row", start_first)
+    monkeypatch.setattr(change_options, "change_row", start_first)
     with pytest.raises(TryLater, match="changed meanwhile"):
         await changed(ready, replace(asked, numbers=("1001",)))
     assert (await stored(pool))["phone_number_ids"] == ["1001", "1002"]

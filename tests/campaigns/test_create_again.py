@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.planning import planning
 from drumbeat.campaigns.planning.change import NameTaken
+from drumbeat.campaigns.planning.checked import step as check
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.errors import ConfigurationError, TryLater
@@ -96,7 +96,7 @@ async def test_an_external_id_is_created_once_at_a_time_under_whatever_name(
 async def creating(ready: str, spec: CampaignSpec) -> AsyncIterator[asyncio.Event]:
     """Another process creates the campaign until the event is set."""
     reached, go_on = asyncio.Event(), asyncio.Event()
-    original = planning.limits_per_s_of
+    original = check.limits_per_s_of
 
     async def wait(*arguments: Any) -> list[float]:
         limits_per_s = await original(*arguments)
@@ -105,7 +105,7 @@ async def creating(ready: str, spec: CampaignSpec) -> AsyncIterator[asyncio.Even
         return limits_per_s
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planning, "limits_per_s_of", wait)
+        patch.setattr(check, "limits_per_s_of", wait)
         running = asyncio.create_task(create_campaign(ready, spec))
         await reached.wait()
     yield go_on

@@ -86,8 +86,10 @@ async def test_the_plan_of_a_dry_run_is_the_plan_of_the_campaign(
 
 
 async def test_a_dry_run_counts_no_heads_unless_it_is_asked(ready: str, spec: CampaignSpec) -> None:
-    assert not (await create_campaign(ready, spec, dry_run=True)).heads
+    assert not (await create_campaign(ready, spec, dry_run=True)).audience.heads
     two = replace(spec, variants=read_variants(["a=order", "b=order:3"]))
     dry = await create_campaign(ready, two, dry_run=True, head_digits=PREFIX_DIGITS)
-    counts = {head["template_index"]: head["recipients"] for head in dry.heads}
-    assert [counts.get(index, 0) for index in (0, 1)] == [share.recipients for share in dry.templates]
+    counts = {head["template_index"]: head["recipients"] for head in dry.audience.heads}
+    assert [counts.get(index, 0) for index in (0, 1)] == [
+        share.recipients for share in dry.campaign.templates
+    ]

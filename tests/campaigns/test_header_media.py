@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.planning import header_files
 from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.planning.frozen import header_files
 from drumbeat.campaigns.reject import REASONS
 from drumbeat.campaigns.results.export import COLUMNS, export_columns, export_rows
 from drumbeat.engine.core.media_limits import MEGABYTE
@@ -106,8 +106,8 @@ async def test_bad_cells_are_rejected_rows_with_column_and_cure(
     audience = write_audience(rows("pictures/a.jpg", *(cell for cell, _ in BAD.values())))
     created = await create_campaign(offers, spec_of(audience), open_uploads=uploads.open)
     assert (created.counts.recipients, created.counts.rejected) == (1, len(BAD))
-    assert created.rejects_path is not None
-    listed = created.rejects_path.read_text("utf-8-sig").splitlines()[1:]
+    assert created.audience.rejects_path is not None
+    listed = created.audience.rejects_path.read_text("utf-8-sig").splitlines()[1:]
     text = "\n".join(listed)
     for line, (cell, code) in enumerate(BAD.values(), 3):
         assert f"{line},{code},picture," in text, cell
@@ -122,7 +122,7 @@ async def test_links_that_lead_in_a_circle_and_files_outside_behind_a_link(
     (tmp_path / "pictures" / "shadow.png").symlink_to("/etc/hostname")
     audience = write_audience(rows("pictures/circle.png", "pictures/shadow.png", "https://x.example/a.png"))
     created = await create_campaign(offers, spec_of(audience), open_uploads=uploads.open)
-    assert created.reject_codes == {"media_unreadable": 1, "media_outside": 1}
+    assert created.audience.reject_codes == {"media_unreadable": 1, "media_outside": 1}
     assert uploads.made == []
 
 
@@ -135,9 +135,11 @@ async def test_empty_names_and_codes_are_rejected_too(
     )
     params = ("name:name", "button-0:code", "button-1:no")
     created = await create_campaign(offers, spec_of(audience, params=params), open_uploads=uploads.open)
-    assert created.reject_codes == {"variable_empty": 3}
-    assert created.rejects_path is not None
-    found = [row.split(",")[:3] for row in created.rejects_path.read_text("utf-8-sig").splitlines()[1:]]
+    assert created.audience.reject_codes == {"variable_empty": 3}
+    assert created.audience.rejects_path is not None
+    found = [
+        row.split(",")[:3] for row in created.audience.rejects_path.read_text("utf-8-sig").splitlines()[1:]
+    ]
     assert found == [[str(at + 2), "variable_empty", each] for at, each in enumerate(("name", "code", "no"))]
     (recipient,) = await recipients(pool)
     assert recipient["variables"] == ["pictures/a.jpg", "A", "C", "n-3"]
@@ -234,7 +236,7 @@ async def test_the_one_file_is_checked_before_anything_is_stored(
 async def test_a_dry_run_uploads_nothing(offers: str, write_audience: WriteAudience) -> None:
     spec = spec_of(write_audience(rows("pictures/a.jpg", "none.png")))
     created = await create_campaign(offers, spec, dry_run=True)
-    assert (created.counts.recipients, created.reject_codes) == (1, {"media_missing": 1})
+    assert (created.counts.recipients, created.audience.reject_codes) == (1, {"media_missing": 1})
 
 
 async def test_a_refused_upload_leaves_no_campaign_and_the_next_create_tries_again(

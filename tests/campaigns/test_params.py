@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from drumbeat.campaigns.planning.params import Params, read_params
+from drumbeat.campaigns.planning.staged.params import Params, read_params
 from drumbeat.engine.core.template.campaign_template import CampaignTemplate
-from drumbeat.engine.core.template.compiled import Media
+from drumbeat.engine.core.template.compiler import Media
 from drumbeat.engine.errors import UsageError
 
 LINK = {"type": "URL", "text": "Track", "url": "https://shop.example/{{1}}"}

@@ -7,8 +7,9 @@ import pytest
 
 from drumbeat.campaigns.options.guards import GuardOptions
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.planning import range_size, staging
 from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.planning.cut import range_size
+from drumbeat.campaigns.planning.staged import staging
 from drumbeat.campaigns.preview.recipient import Choice, choose_recipient
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.store.database import Pool

@@ -9,7 +9,7 @@ from drumbeat.campaigns.options.campaign_spec import campaign_spec
 from drumbeat.campaigns.options.sources import CampaignResult
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
-from drumbeat.campaigns.planning.recent import RecentCampaign
+from drumbeat.campaigns.planning.staged.recent import RecentCampaign
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 
@@ -31,7 +31,7 @@ def other(spec: CampaignSpec, write_audience: WriteAudience, phones: list[int], 
 
 async def same_people(url: str, spec: CampaignSpec) -> dict[str, int]:
     created = await create_campaign(url, spec, dry_run=True)
-    return {earlier.name: earlier.recipients for earlier in created.same_people}
+    return {earlier.name: earlier.recipients for earlier in created.earlier.same_people}
 
 
 async def test_the_same_people_are_counted_in_any_spelling(
@@ -42,12 +42,12 @@ async def test_the_same_people_are_counted_in_any_spelling(
     phones = [PHONE + 7, PHONE + 8, AS_MOBILE, PHONE + 100]
     created = await create_campaign(ready, other(asked, write_audience, phones, "summer"))
     since = await pool.fetchval("SELECT created_at FROM campaigns WHERE name = 'spring'")
-    assert created.same_people == (RecentCampaign("spring", False, since, 3),)
+    assert created.earlier.same_people == (RecentCampaign("spring", False, since, 3),)
 
     started = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
     await pool.execute("UPDATE campaigns SET state = 'running', started_at = $1", started)
     again = await create_campaign(ready, other(asked, write_audience, phones[:1], "autumn"), dry_run=True)
-    assert again.same_people == (
+    assert again.earlier.same_people == (
         RecentCampaign("summer", True, started, 1),
         RecentCampaign("spring", True, started, 1),
     )

@@ -224,8 +224,8 @@ async def test_a_list_of_rejects_has_the_plus_of_phones_that_were_read(
     stop = write_audience("phone\n0043 1 2786135\n", "stop.csv")
     spec = CampaignSpec("spring", "order", "en", audience, ("1001",), ("=a", "=b"), region="DE")
     created = await create_campaign(ready, replace(spec, exclude=(str(stop),)))
-    assert created.rejects_path is not None
-    listed = list(csv.DictReader(io.StringIO(created.rejects_path.read_text("utf-8-sig"))))
+    assert created.audience.rejects_path is not None
+    listed = list(csv.DictReader(io.StringIO(created.audience.rejects_path.read_text("utf-8-sig"))))
     assert [(row["code"], row["value"]) for row in listed] == [
         ("duplicate", "+4915726936860"),
         ("excluded", "+4312786135"),

@@ -71,11 +71,11 @@ async def test_a_language_counts_if_every_variant_has_it(
 ) -> None:
     await pool.execute("DELETE FROM templates WHERE name = 'parcel' AND language = 'pt_BR'")
     created = await create_campaign(ready, replace(experiment, language_column="tongue"))
-    assert [(share.variant, share.language) for share in created.templates] == [
+    assert [(share.variant, share.language) for share in created.campaign.templates] == [
         ("short", "en"),
         ("long", "en"),
     ]
-    assert created.unmatched == {"pt": 200}
+    assert created.audience.unmatched == {"pt": 200}
 
 
 async def test_the_weights_belong_to_the_identity(ready: str, experiment: CampaignSpec) -> None:

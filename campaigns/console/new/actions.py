@@ -24,7 +24,7 @@ from drumbeat.campaigns.phones.countries import PREFIX_DIGITS
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.created import CreatedCampaign
 from drumbeat.campaigns.planning.header_uploads import uploads_with
-from drumbeat.campaigns.planning.row_rules import row_rules
+from drumbeat.campaigns.planning.staged.filling import row_rules
 from drumbeat.campaigns.progress import ProgressCallback, no_progress
 from drumbeat.engine.errors import UsageError
 

@@ -13,7 +13,7 @@ from drumbeat.campaigns.account.templates import StoredTemplate
 from drumbeat.campaigns.audience.check.columns import has_column
 from drumbeat.campaigns.audience.check.glimpse import Glimpse, guess_language_column, guess_params
 from drumbeat.campaigns.console.new.create_request import HEADER_SOURCES
-from drumbeat.campaigns.planning.template import SENDABLE_STATUS, placeholders_of
+from drumbeat.campaigns.planning.checked.template import SENDABLE_STATUS, placeholders_of
 from drumbeat.engine.core.template.campaign_template import CampaignTemplate
 from drumbeat.engine.core.template.placeholder import MEDIA, Placeholder
 from drumbeat.engine.core.template.placeholder_changes import placeholder_differences

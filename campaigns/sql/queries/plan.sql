@@ -27,7 +27,8 @@ ORDER BY external_id IS NOT DISTINCT FROM $2 DESC;
 SELECT options, template FROM campaigns WHERE campaign_id = $1;
 
 -- name: planned_retry
-SELECT campaign_id, state, options, phone_number_ids, start_at, audience_rows, rejected, duplicates, recipients
+SELECT campaign_id, name, state, options, template, phone_number_ids, start_at, audience_rows, rejected, duplicates,
+       recipients
 FROM campaigns WHERE name = $1 AND planned_at IS NOT NULL;
 
 -- name: same_audience

@@ -5,13 +5,42 @@ So a range waits as a whole while its zones forbid sending. The rows of a zone k
 """
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from drumbeat.campaigns.phones.zones import RecipientZones
-from drumbeat.campaigns.planning.range_cut import without_lines
+from drumbeat.campaigns.planning.cut.range_cut import without_lines
+from drumbeat.campaigns.planning.cut.range_size import RangePlan
 from drumbeat.engine.core.limits.recipient_reasons import WORDS, RecipientReason
+from drumbeat.engine.core.limits.sending_hours import SendingHours
 
 # The skip reason of a recipient whose zones share no hour, or are not known.
 NO_HOURS = WORDS[RecipientReason.NO_SENDING_HOURS].encode()
+
+
+class OpenZones:
+    """The zones of phones, as one text, that share an hour of `hours` at or after `begins`."""
+
+    def __init__(self, hours: SendingHours, begins: datetime) -> None:
+        self._hours = hours
+        self._begins = begins
+        self._zones_of = RecipientZones().of
+        self._opens: dict[str | None, bool] = {None: False}
+
+    @property
+    def found(self) -> list[str]:
+        """Return all sets of zones that recipients had so far."""
+        return sorted(zones for zones, opens in self._opens.items() if zones is not None and opens)
+
+    def of(self, phone: str) -> str | None:
+        """Return the zones of a phone in digits of E.164; None if they are not known or never open."""
+        zones = self._zones_of(phone)
+        opens = self._opens.get(zones)
+        if opens is None:
+            assert zones is not None
+            names = [ZoneInfo(zone) for zone in zones.split(",")]
+            opens = self._opens[zones] = self._hours.opens_at(self._begins, names) is not None
+        return zones if opens else None
 
 
 class _OpenRange:
@@ -29,30 +58,26 @@ class ZonedCut:
     means that all of its recipients are skipped. `canary_zones` has those of the ranges that hold the first
     `canary` recipients and nobody else.
 
-    `new_id` makes the id of a range. `ever_opens` says whether zones, as one text, ever allow sending.
+    `new_id` makes the id of a range.
     """
 
     def __init__(
         self,
         new_id: Callable[[], int],
-        range_size: int,
-        left_out: Sequence[int],
-        suppressed: Sequence[int],
-        zones_of: RecipientZones,
-        ever_opens: Callable[[str], bool],
+        plan: RangePlan,
+        zones: OpenZones,
         canary: int = 0,
-        canary_size: int = 0,
+        left_out: Sequence[int] = (),
+        suppressed: Sequence[int] = (),
     ) -> None:
         self.zones: dict[int, str | None] = {}
         self.canary_zones: dict[int, str | None] = {}
-        self._canary = canary  # recipients of the canary that are still to come
-        self._canary_size = canary_size
         self._new_id = new_id
-        self._range_size = range_size
+        self._plan = plan
+        self._zones_of = zones.of
+        self._canary = canary  # recipients of the canary that are still to come
         self._left_out = left_out
         self._suppressed = frozenset(suppressed)
-        self._zones_of = zones_of.of
-        self._ever_opens = ever_opens
         self._open: dict[str | None, _OpenRange] = {}
         self._open_canary: dict[str | None, _OpenRange] = {}
 
@@ -64,8 +89,6 @@ class ZonedCut:
     def _row(self, row: bytes) -> bytes:
         line, phone, _ = row.split(b"\t", 2)
         zones = self._zones_of(phone.decode())
-        if zones is None or not self._ever_opens(zones):
-            zones = None
         into = self._range(zones)
         into.recipients += 1
         suppressed = int(line) in self._suppressed
@@ -75,9 +98,9 @@ class ZonedCut:
     def _range(self, zones: str | None) -> _OpenRange:
         """Return the range of the next recipient."""
         if not self._canary:
-            return self._with_space(self._open, self.zones, self._range_size, zones)
+            return self._with_space(self._open, self.zones, self._plan.size, zones)
         self._canary -= 1
-        return self._with_space(self._open_canary, self.canary_zones, self._canary_size, zones)
+        return self._with_space(self._open_canary, self.canary_zones, self._plan.canary_size, zones)
 
     def _with_space(
         self, opened: dict[str | None, _OpenRange], made: dict[int, str | None], size: int, zones: str | None

@@ -1,14 +1,13 @@
-"""The templates of one campaign, the first of them for whoever names no other, and which rows get which."""
+"""The templates of one campaign, and the languages of rows that none of them has. The first is for whoever
+names no other.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from drumbeat.campaigns.audience.check.row_check import RowRules
-from drumbeat.campaigns.audience.check.template_choice import TemplateChoice
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.options.variants import Variant
-from drumbeat.campaigns.planning.spec_rules import spec_rules
-from drumbeat.campaigns.planning.template import (
+from drumbeat.campaigns.planning.checked.template import (
     check_header,
     load_template,
     other_languages,
@@ -52,18 +51,6 @@ async def _languages(
     )
     others = [] if spec.language_column is None else await other_languages(connection, first)
     return {each.language: replace(each, variant=variant.name) for each in (first, *others)}
-
-
-def rules_for(spec: CampaignSpec, templates: Sequence[CampaignTemplate]) -> RowRules:
-    """Return the rules of `spec`, with the choice between the templates if there is one."""
-    if spec.language_column is None and not spec.variants:
-        return spec_rules(spec)
-    languages = tuple(dict.fromkeys(template.language for template in templates))
-    weights = tuple(variant.weight for variant in spec.variants) or (1,)
-    experiment = spec.name if spec.experiment is None else spec.experiment
-    return replace(
-        spec_rules(spec), choice=TemplateChoice(languages, spec.language_column, experiment, weights)
-    )
 
 
 def with_recipients(

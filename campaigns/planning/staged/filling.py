@@ -2,16 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from drumbeat.campaigns.audience.check.header_media import HeaderMedia
+from drumbeat.campaigns.audience.check.header_media import HeaderMedia, file_problem
 from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.describe_database import describe_database
 from drumbeat.campaigns.options.param_texts import is_link, is_literal
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.planning.header_files import require_header_file
-from drumbeat.campaigns.planning.params import read_params
-from drumbeat.campaigns.planning.template import check_same_placeholders
-from drumbeat.campaigns.planning.template_set import rules_for
+from drumbeat.campaigns.planning.checked.template import check_same_placeholders
+from drumbeat.campaigns.planning.checked.template_set import load_templates
+from drumbeat.campaigns.planning.staged.params import read_params
+from drumbeat.campaigns.planning.staged.spec_rules import rules_for
+from drumbeat.campaigns.reject import REASONS
 from drumbeat.engine.core.template.campaign_template import CampaignTemplate
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.store.database import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,5 +41,23 @@ def fill(spec: CampaignSpec, templates: Sequence[CampaignTemplate], header: Sequ
         return Filling(filled, rules)
     media = HeaderMedia(templates[0].header_kind, spec.media_directory)
     if is_literal(spec.header) and not is_link(spec.header[1:]):
-        require_header_file(media.kind, media.directory / spec.header[1:])
+        _require_header_file(media.kind, media.directory / spec.header[1:])
     return Filling(filled, replace(rules, params=(spec.header, *found.columns), media=media))
+
+
+async def row_rules(connection: Connection, spec: CampaignSpec, header: Sequence[str]) -> RowRules:
+    """Return the rules of the rows. `header` has the columns of the audience. Raise the errors of
+    `load_templates` and `fill`.
+    """
+    templates = await load_templates(connection, spec, database=await describe_database(connection))
+    return fill(spec, templates, header).rules
+
+
+def _require_header_file(kind: str, path: Path) -> None:
+    """Raise UsageError unless a header of this kind can show the one file of all recipients."""
+    try:
+        problem = file_problem(kind, path)
+    except OSError:
+        problem = "media_unreadable"
+    if problem is not None:
+        raise UsageError(f"--header-file {path} cannot be sent as {kind}: {REASONS[problem]}")

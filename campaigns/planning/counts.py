@@ -1,14 +1,12 @@
-"""The values of a plan: its progress and its counts.
+"""The counts of a plan.
 
-Law: audience rows = recipients + rejected + duplicates; a suppressed row is a recipient that is skipped. A
-plan is complete when the campaign's `planned_at` is set. If planning is killed before, nothing sends the
-campaign, and the next create of its name removes it.
+Law: audience rows = recipients + rejected + duplicates; a suppressed row is a recipient that is skipped.
 """
 
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanCounts:
     """The rows of an audience, by what became of them.
 
@@ -20,5 +18,5 @@ class PlanCounts:
     recipients: int
     rejected: int
     duplicates: int
-    suppressed: int | None
+    suppressed: int | None = None
     without_hours: int = 0

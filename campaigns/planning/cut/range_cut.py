@@ -29,7 +29,7 @@ class RangeCut:
         duplicates: Sequence[int] = (),
         suppressed: Sequence[int] = (),
     ) -> None:
-        self._range_ids = range_ids
+        self.range_ids = range_ids
         self._sizes = sizes
         self._duplicates = duplicates
         self._suppressed = suppressed
@@ -48,7 +48,7 @@ class RangeCut:
             heads = _heads(size)[seq : seq + len(part)]
             for index in suppressed[bisect_left(suppressed, at) : bisect_left(suppressed, at + len(part))]:
                 heads[index - at] = _SUPPRESSED % (seq + index - at + 1)
-            new_row = b"\n%d" % self._range_ids[self._range]
+            new_row = b"\n%d" % self.range_ids[self._range]
             cut.append(new_row[1:] + new_row.join(map(add, heads, part)))
             is_full = seq + len(part) == size
             self._range, self._seq = (self._range + 1, 0) if is_full else (self._range, seq + len(part))

@@ -15,15 +15,15 @@ from drumbeat.campaigns.audience.check.staged_batch import StagedBatch
 from drumbeat.campaigns.audience.check.template_choice import add_bounded
 from drumbeat.campaigns.finding import Findings
 from drumbeat.campaigns.phones.phone_text import phone_text
-from drumbeat.campaigns.planning.range_size import RANGE_SIZE
-from drumbeat.campaigns.progress import PlanProgress, ProgressCallback
+from drumbeat.campaigns.planning.counts import PlanCounts
+from drumbeat.campaigns.planning.opened.step import Session
+from drumbeat.campaigns.progress import PlanProgress
 from drumbeat.campaigns.reject import Reject
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.store.copying import copy_text
-from drumbeat.engine.store.database import Connection
 
 # Rows that are frozen in one transaction, which takes a tenth of a second: fifty ranges or more.
-CHUNK_ROWS = 50 * RANGE_SIZE
+CHUNK_ROWS = 50_000
 
 
 @dataclass(slots=True)
@@ -47,14 +47,16 @@ class Chunk:
 
 
 @dataclass(slots=True)
-class Staged:
+class StagedRows:
     """The contents of the staging tables.
 
     `unmatched` counts rows by the language that they name and that the campaign does not have. `by_template`
     counts recipients by the index of their template, if there are several; `find_duplicates` sets it. `files`
-    are the header files that the rows name. `findings` are those of the rows.
+    are the header files that the rows name. `findings` are those of the rows. `has_choice` says that the rows
+    have an index of a template.
     """
 
+    has_choice: bool = False
     rows: int = 0
     rejected: int = 0
     chunks: list[Chunk] = field(default_factory=list)
@@ -80,6 +82,16 @@ class Staged:
     def recipients(self) -> int:
         return self.rows - self.duplicates - self.excluded
 
+    def counts(self, suppressed: int, without_hours: int = 0) -> PlanCounts:
+        return PlanCounts(
+            audience_rows=self.rows + self.rejected,
+            recipients=self.recipients,
+            rejected=self.rejected + self.excluded,
+            duplicates=self.duplicates,
+            suppressed=suppressed,
+            without_hours=without_hours,
+        )
+
     def add(self, batch: StagedBatch) -> None:
         """Count a batch, and end the chunk if it is large enough."""
         self.rejected += len(batch.rejects)
@@ -102,24 +114,23 @@ class Staged:
 
 
 async def stage(
-    connection: Connection,
+    session: Session,
     batches: Iterator[StagedBatch],
     rejects: RejectFile,
     total_bytes: int,
-    progress: ProgressCallback,
     *,
     has_choice: bool = False,
-) -> Staged:
+) -> StagedRows:
     """Copy all good rows to the session's staging tables and list the rejects.
 
     `has_choice` says that the keys of the batches hold the index of a template.
     """
-    sql = statements("plan")
+    sql, connection, progress = statements("plan"), session.connection, session.progress
     await connection.execute(sql["prepare_session"])
     await connection.execute(sql["create_staging"])
     if has_choice:
         await connection.execute(sql["stage_template_indexes"])
-    staged = Staged()
+    staged = StagedRows(has_choice=has_choice)
     async with aclosing(_read_ahead(batches)) as ready:
         async for batch in ready:
             rejects.add(batch.rejects)
@@ -150,17 +161,15 @@ async def _once(text: bytes) -> AsyncIterator[bytes]:
 
 
 async def find_duplicates(
-    connection: Connection,
-    staged: Staged,
+    session: Session,
+    staged: StagedRows,
     rejects: RejectFile,
     column: str,
-    progress: ProgressCallback,
     *,
     has_exclusions: bool = False,
-    has_choice: bool = False,
 ) -> None:
     """Find rows that are excluded or repeat an earlier phone, list them, and count them by chunk."""
-    sql = statements("plan")
+    sql, connection, progress = statements("plan"), session.connection, session.progress
     if has_exclusions:
         await connection.execute(sql["find_excluded"])
     for statement in ("find_repeated", "find_duplicates", "find_suppressed", "index_lists"):
@@ -174,6 +183,6 @@ async def find_duplicates(
         chunk.duplicates = len(rows) - chunk.excluded
         checked += chunk.rows
         progress(PlanProgress("checking", checked, staged.rows, staged.rows))
-    if has_choice:
+    if staged.has_choice:
         rows = await connection.fetch(sql["count_by_template"])
         staged.by_template = Counter({row["template_index"]: row["recipients"] for row in rows})
