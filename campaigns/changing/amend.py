@@ -2,7 +2,8 @@
 
 from collections.abc import Collection
 
-from drumbeat.campaigns.options.spec import CampaignSpec, identify_again
+from drumbeat.campaigns.options.identity import identify_again
+from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.change import Asked, require_allowed
 from drumbeat.campaigns.planning.change_rules import Effect, effect_of
 from drumbeat.campaigns.planning.create import change_options, planned_row
@@ -35,7 +36,7 @@ async def amend_campaign(
         if row is None:
             return None
         known = known_campaign(row)
-        identity = identify_again(spec, schedule, known.options)
+        identity = identify_again(spec, known.options)
         changes = known.changes_to(identity)
         await require_allowed(connection, known, changes, unchanged_in)
         if not changes:

@@ -12,8 +12,9 @@ import asyncpg
 from drumbeat.campaigns.audience.check.corrections import sha256_of
 from drumbeat.campaigns.audience.open.opening import OpenAudience
 from drumbeat.campaigns.describe_database import describe_database
+from drumbeat.campaigns.options.identity import AUDIENCE_CONTENT, Identity, identify
 from drumbeat.campaigns.options.schedule import require_future_end
-from drumbeat.campaigns.options.spec import AUDIENCE_CONTENT, CampaignSpec, Identity, identify
+from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.change import (
     Asked,
     Replaced,
@@ -66,17 +67,16 @@ async def create_campaign(
     list of rejects and a half-planned campaign may then be left behind; the next create removes them.
     """
     guards = spec.checked_guards()
-    schedule = guards.schedule
     with ExitStack() as files:
         source = await open_source(url, spec, files)
         audience_sha256 = await asyncio.to_thread(source.sha256)
         header = await asyncio.to_thread(header_content, spec)
         connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
         try:
-            exclusions = await open_exclusions(connection, spec.exclude, files)
+            exclusions = await open_exclusions(connection, spec.exclude or (), files)
             excluded = [exclusion.content for exclusion in exclusions]
             corrected = sha256_of(spec.corrections)
-            identity = identify(spec, schedule, audience_sha256, excluded, header, corrected)
+            identity = identify(spec, audience_sha256, excluded, header, corrected)
             await lock_names(connection, spec.name, spec.external_id)
             guarded = stop_when_disk_is_short(disk, progress)
             planning = Planning(

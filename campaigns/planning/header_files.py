@@ -29,7 +29,9 @@ def require_header_file(kind: str, path: Path) -> None:
     except OSError:
         problem = "media_unreadable"
     if problem is not None:
-        raise UsageError(f"--header-file {path} cannot be sent as {kind}: {REASONS[problem]}")
+        raise UsageError(
+            f"{{header_file}} {{path}} cannot be sent as {kind}: {REASONS[problem]}", values={"path": path}
+        )
 
 
 def header_content(spec: CampaignSpec) -> str | None:
@@ -38,7 +40,7 @@ def header_content(spec: CampaignSpec) -> str | None:
 
     Raise ConfigurationError if the file cannot be read.
     """
-    if spec.header is None or spec.header_column is not None:
+    if spec.header is None or spec.header_file is None:
         return None
     named = spec.header[1:]
     return named if is_link(named) else sha256_of(spec.media_directory / named)

@@ -22,8 +22,10 @@ from drumbeat.campaigns.audience.open.opening import OpenAudience
 from drumbeat.campaigns.audience.open.reader import AudienceTable
 from drumbeat.campaigns.describe_database import describe_database
 from drumbeat.campaigns.options.guards import Guards
+from drumbeat.campaigns.options.identity import NOTED, UNMATCHED, Identity
+from drumbeat.campaigns.options.order import canary_of
 from drumbeat.campaigns.options.schedule import require_future_end
-from drumbeat.campaigns.options.spec import GIVEN, NOTED, UNMATCHED, CampaignSpec, Identity
+from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.options.stored_variables import VARIABLES
 from drumbeat.campaigns.planning.change import Replaced
 from drumbeat.campaigns.planning.created import CreatedCampaign
@@ -151,16 +153,18 @@ class Planning:
         name = self.spec.audience_name
         if self.spec.strict and staged.rejected:
             raise ConfigurationError(
-                f"{pluralise(staged.rejected, 'row is', 'rows are')} rejected, and --strict allows none",
+                f"{pluralise(staged.rejected, 'row is', 'rows are')} rejected, and {{strict}} allows none",
                 where=name,
-                remedy=listed,
+                remedy="{listed}",
+                values={"listed": listed},
             )
-        most = self.spec.guards.max_recipients
+        most = self.spec.max_recipients
         if most is not None and staged.recipients > most:
             raise ConfigurationError(
-                f"the audience has {staged.recipients:,} recipients, and --max-recipients allows {most:,}",
+                f"the audience has {staged.recipients:,} recipients, and {{max_recipients}} allows {most:,}",
                 where=name,
-                remedy="check that this is the right audience, or raise --max-recipients",
+                remedy="check that this is the right audience, or raise {max_recipients}",
+                values={},
             )
         if not staged.rows:
             rejected = f": all {staged.rejected:,} rows are rejected" if staged.rejected else ""
@@ -168,11 +172,14 @@ class Planning:
             raise ConfigurationError(f"there is nobody to send to{problem}", where=name, remedy=listed)
         if not staged.recipients:
             raise ConfigurationError(
-                "there is nobody to send to: --exclude names all recipients", where=name, remedy=listed
+                "there is nobody to send to: {exclude} names all recipients",
+                where=name,
+                remedy="{listed}",
+                values={"listed": listed},
             )
 
     def _ranges(self, staged: Staged, limits_per_s: Sequence[float]) -> RangePlan:
-        canary = self.spec.order.canary
+        canary = canary_of(self.spec)
         return plan_ranges(
             [chunk.recipients for chunk in staged.chunks],
             range_size(staged.recipients, limits_per_s),
@@ -236,7 +243,7 @@ class Planning:
             raise
 
     async def _insert_canary(self, campaign_id: int, recipients: int, below: int) -> None:
-        if (canary := self.spec.order.canary) is None:
+        if (canary := canary_of(self.spec)) is None:
             return
         await self.connection.execute(
             statements("plan")["insert_canary"],
@@ -257,7 +264,7 @@ class Planning:
             self.spec.name,
             self.spec.external_id,
             self.identity.content_hash,
-            {**options, NOTED: {**noted, GIVEN: dict(self.spec.given)}},
+            {**options, NOTED: dict(noted)},
             freeze_templates(templates),
             self.spec.phone_number_ids,
             self.spec.on_unknown,
@@ -267,9 +274,9 @@ class Planning:
             self.guards.schedule.start_at,
             self.guards.schedule.expires_at,
             self.spec.max_failed,
-            self.spec.order.priority.word,
-            self.spec.order.share_percent,
-            self.spec.order.pause_at_failed,
+            self.spec.urgency.word,
+            self.spec.share,
+            self.spec.pause_at_failed,
         )
 
 

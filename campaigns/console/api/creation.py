@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from drumbeat.campaigns.console.api.create_request import CreateRequest, blamed_on_keys
+from drumbeat.campaigns.console.api.create_request import CreateRequest
 from drumbeat.campaigns.console.api.replying import worked
 from drumbeat.campaigns.console.api.upload_planning import create_from_upload
 from drumbeat.campaigns.console.context import caller_of, console_of
@@ -15,7 +15,6 @@ from drumbeat.campaigns.console.forms import next_part, part_text
 from drumbeat.campaigns.console.problems import Refused
 from drumbeat.campaigns.console.uploads import digest_of, discard, store_upload
 from drumbeat.campaigns.progress import ProgressCallback
-from drumbeat.engine.errors import UsageError
 
 
 async def create(request: web.Request) -> web.Response:
@@ -27,10 +26,7 @@ async def create(request: web.Request) -> web.Response:
     console, actor = console_of(request), caller_of(request).name
 
     async def work(progress: ProgressCallback) -> dict[str, Any]:
-        try:
-            return await create_from_upload(console, upload, spec, progress, actor=actor)
-        except UsageError as error:
-            raise blamed_on_keys(error) from error
+        return await create_from_upload(console, upload, spec, progress, actor=actor)
 
     try:
         content = spec.model_dump_json().encode() + await asyncio.to_thread(digest_of, upload)

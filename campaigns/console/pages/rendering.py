@@ -11,7 +11,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from drumbeat.campaigns.console.context import console_of, maybe_caller
 from drumbeat.campaigns.console.countries import countries
-from drumbeat.campaigns.console.labels import with_labels
 from drumbeat.campaigns.console.language import COOKIE, LANGUAGES, PageTexts, Texts, choose_language, texts_of
 from drumbeat.campaigns.console.local_times import local_of, time_zones
 from drumbeat.campaigns.console.pages.static import static_url
@@ -34,7 +33,6 @@ def environment() -> Environment:
         "path_of": path_of,
         "countries": countries,
         "local_of": local_of,
-        "with_labels": with_labels,
         "time_zones": time_zones,
         "static_url": static_url,
         "duration": duration,
