@@ -68,7 +68,7 @@ class Slot:
 
     @property
     def param(self) -> str | None:
-        """Return the slot as `--param` takes it, or None if nothing fills it."""
+        """Return the slot as `param` takes it, or None if nothing fills it."""
         if self.kind == COLUMN and self.column:
             return f"{self.word}:{self.column}"
         return f"{self.word}:={self.text}" if self.kind == TEXT else None
