@@ -5,36 +5,45 @@ A finding leaves nobody out. What leaves a row out is a reject, and what makes a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from string import Formatter
 
 from typing_extensions import TypedDict
 
 LINES_MAX = 5  # of each finding, enough to look at the file
 EXAMPLE_CHARACTERS_MAX = 80
 
-# Code → what is found, with its cure. The column and the lines are added where it is shown.
+# Code → what is found, with its cure, as a form: `{repair}` names the option of that key. The column and the
+# lines are added where it is shown.
 FINDINGS: dict[str, str] = {
-    "spaces_removed": "spaces or line breaks at an end were taken off; --keep-spaces keeps them",
+    "spaces_removed": "spaces or line breaks at an end were taken off; {keep_spaces} keeps them",
     "invisible_removed": "invisible characters were taken off",
     "apostrophe_removed": "the mark of a spreadsheet for a number that is text was taken off",
-    "mojibake": "the letters are garbled: UTF-8 was read in another encoding; --repair restores them",
-    "mojibake_repaired": "garbled letters were restored, as --repair asks",
-    "html_entity": "the text holds entities of a web page, such as &amp;; --repair makes letters of them",
-    "html_repaired": "entities of a web page became letters, as --repair asks",
-    "empty_word": 'the text is a word for "no value"; --empty-words takes it as an empty cell',
+    "mojibake": "the letters are garbled: UTF-8 was read in another encoding; {repair} restores them",
+    "mojibake_repaired": "garbled letters were restored, as {repair} asks",
+    "html_entity": "the text holds entities of a web page, such as &amp;; {repair} makes letters of them",
+    "html_repaired": "entities of a web page became letters, as {repair} asks",
+    "empty_word": 'the text is a word for "no value"; {empty_words} takes it as an empty cell',
     "unfilled_placeholder": (
-        "the text is a placeholder that another program did not fill; --empty-words takes it as an empty cell"
+        "the text is a placeholder that another program did not fill; {empty_words} takes it as an empty cell"
     ),
-    "word_emptied": 'a word for "no value" or a placeholder became an empty cell, as --empty-words asks',
+    "word_emptied": 'a word for "no value" or a placeholder became an empty cell, as {empty_words} asks',
     "email_as_value": "the text is a mail address, perhaps of the wrong column",
     "code_characters": "the code has other characters than letters, digits, - and _",
     "url_beginning": (
-        "the link repeats what the template has before it, or is a whole link; --repair removes repetitions"
+        "the link repeats what the template has before it, or is a whole link; {repair} removes repetitions"
     ),
-    "url_characters": "the link has spaces or letters that links do not have; --repair encodes them",
-    "url_repaired": "the link was repaired, as --repair asks",
+    "url_characters": "the link has spaces or letters that links do not have; {repair} encodes them",
+    "url_repaired": "the link was repaired, as {repair} asks",
 }
+
+
+def finding_text(code: str, name_of: Callable[[str], str] = str) -> str:
+    """Return what a finding says. `name_of` gives the name of an option by its key."""
+    form = FINDINGS[code]
+    named = {key: name_of(key) for _, key, _, _ in Formatter().parse(form) if key}
+    return form.format_map(named)
 
 
 class ListFinding(TypedDict):
@@ -63,10 +72,6 @@ class Finding:
     lines: list[int] = field(default_factory=list)
     example: str = ""
 
-    @property
-    def text(self) -> str:
-        return FINDINGS[self.code]
-
     def as_json(self) -> ListFinding:
         return {
             "code": self.code,
@@ -74,7 +79,7 @@ class Finding:
             "count": self.count,
             "lines": self.lines,
             "example": self.example,
-            "text": self.text,
+            "text": finding_text(self.code),
         }
 
 

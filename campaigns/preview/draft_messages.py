@@ -13,9 +13,9 @@ from drumbeat.campaigns.audience.open.reader import RowBatch
 from drumbeat.campaigns.describe_database import describe_database
 from drumbeat.campaigns.options.sources import ReadOptions
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.planning.filling import fill
-from drumbeat.campaigns.planning.first_messages import FirstMessage, first_messages
-from drumbeat.campaigns.planning.template_set import load_templates
+from drumbeat.campaigns.planning.checked.template_set import load_templates
+from drumbeat.campaigns.planning.staged.filling import fill
+from drumbeat.campaigns.planning.staged.first_messages import FirstMessage, first_messages
 from drumbeat.engine.store.database import Pool
 
 SAMPLE_ROWS_MAX = 100  # as many as a person leafs through

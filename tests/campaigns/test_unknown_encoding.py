@@ -65,7 +65,7 @@ def test_the_right_names_are_among_the_candidates(
     by_name = {each.name: each.cells for each in asked.value.candidates}
     assert by_name[offered] == tuple(names)
     assert f"{offered}: {', '.join(names)}" in str(asked.value)
-    assert "--encoding" in str(asked.value)
+    assert "give encoding with" in str(asked.value)
     check(path, options=ReadOptions(encoding=offered))
 
 
@@ -97,7 +97,7 @@ def test_what_is_no_encoding_is_refused(name: str, write_audience: WriteAudience
 
 
 def test_bytes_that_do_not_fit_the_named_encoding_are_refused(write_audience: WriteAudience) -> None:
-    with pytest.raises(UnreadableAudience, match=r"line 2, byte.*--encoding"):
+    with pytest.raises(UnreadableAudience, match=r"line 2, byte.*with encoding"):
         check(write_audience(people(["Zoë"], "cp1252")), options=ReadOptions(encoding="utf-8"))
 
 

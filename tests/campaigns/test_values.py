@@ -11,9 +11,9 @@ from drumbeat.campaigns.audience.check.message_rules import message_rules
 from drumbeat.campaigns.audience.check.row_check import RowRules, row_check
 from drumbeat.campaigns.audience.check.template_choice import TemplateChoice
 from drumbeat.campaigns.audience.open.reader import RowBatch
-from drumbeat.campaigns.finding import FINDINGS
+from drumbeat.campaigns.finding import FINDINGS, finding_text
 from drumbeat.campaigns.reject import REASONS
-from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
 from tests.campaigns.audience_files import write_csv, write_json_lines, write_xlsx
 
 PHONE = 14155550100
@@ -120,7 +120,7 @@ def test_what_is_around_a_value_is_taken_off_and_told(
     (finding,) = result.findings
     assert (finding["code"], finding["column"], finding["count"]) == (code, "name", 1)
     assert finding["example"] == written
-    assert finding["text"] == FINDINGS[code]
+    assert finding["text"] == finding_text(code)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -284,7 +284,8 @@ def test_a_code_has_fifteen_letters_and_digits(tmp_path: Path) -> None:
 
 
 def test_every_finding_has_words_and_no_reject_is_one() -> None:
-    assert all(FINDINGS.values())
+    assert all(map(finding_text, FINDINGS))
+    assert "--repair" in finding_text("mojibake", lambda key: f"--{key}")
     assert FINDINGS.keys().isdisjoint(REASONS)
 
 

@@ -21,9 +21,10 @@ class UnknownEncoding(UnreadableAudience):
     def __init__(self, where: str, column: str, found: Sequence[Candidate]) -> None:
         readings = "; ".join(f"{each.name}: {', '.join(each.cells)}" for each in found)
         super().__init__(
-            f'the file does not say its encoding, and the texts in "{column}" depend on it',
+            'the file does not say its encoding, and the texts in "{column}" depend on it',
             where=where,
-            remedy=f"give --encoding with the one that reads them right: {readings}",
+            remedy="give {encoding} with the one that reads them right: {readings}",
+            values={"column": column, "readings": readings},
         )
         self.candidates = found
 

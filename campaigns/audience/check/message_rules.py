@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from drumbeat.engine.core.campaign_template import CampaignTemplate
-from drumbeat.engine.core.message_limits import FilledPart, filled_parts, url_beginnings
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.message_limits import FilledPart, filled_parts, url_beginnings
 from drumbeat.engine.errors import UsageError
 
 
@@ -80,5 +80,6 @@ def require_room(rules: MessageRules, values: Sequence[str | None]) -> None:
             raise UsageError(
                 f"the {part.name} with its fixed texts has {length:,} characters, and the service takes"
                 f" {part.most:,}",
-                remedy="shorten a fixed text of --param",
+                remedy="shorten a fixed text of {param}",
+                values={},
             )

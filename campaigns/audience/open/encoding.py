@@ -106,7 +106,9 @@ def named_encoding(name: str) -> Encoding:
         if codec._is_text_encoding and codec.name not in _NO_ENCODINGS:
             return Encoding(_SUPERSETS.get(codec.name, codec.name), 0, name)
     raise UsageError(
-        f"--encoding {name!r} is no encoding", remedy="use a name such as utf-8, cp1250, cp1254 or shift_jis"
+        "{encoding} {text!r} is no encoding",
+        remedy="use a name such as utf-8, cp1250, cp1254 or shift_jis",
+        values={"text": name},
     )
 
 
@@ -195,7 +197,8 @@ def _undecodable(
 ) -> UnreadableAudience:
     found = error.object[error.start : error.end].hex(" ")
     return UnreadableAudience(
-        f"the bytes {found} are not valid {encoding.label}",
+        f"the bytes {found} are not valid {{label}}",
         where=f"{name}, line {line}, byte {start + error.start}",
-        remedy="export the file again as UTF-8, or name its encoding with --encoding",
+        remedy="export the file again as UTF-8, or name its encoding with {encoding}",
+        values={"label": encoding.label},
     )

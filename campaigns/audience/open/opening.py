@@ -113,9 +113,17 @@ def _recognise_unpacked(file: BinaryIO, name: str) -> Format:
 
 def _check_options(form: Format, options: ReadOptions, name: str) -> None:
     if options.sheet is not None and form not in WORKBOOKS:
-        raise UsageError(f"--sheet is for workbooks, and {name} is {form.value}", remedy="remove --sheet")
+        raise UsageError(
+            f"{{sheet}} is for workbooks, and {{name}} is {form.value}",
+            remedy="remove {sheet}",
+            values={"name": name},
+        )
     if options.encoding is not None and form is not Format.CSV:
-        raise UsageError(f"--encoding is for CSV, and {name} is {form.value}", remedy="remove --encoding")
+        raise UsageError(
+            f"{{encoding}} is for CSV, and {{name}} is {form.value}",
+            remedy="remove {encoding}",
+            values={"name": name},
+        )
 
 
 def _fill(spool: Spool, file: BinaryIO, form: Format, sheet: str | None) -> None:

@@ -15,7 +15,7 @@ from drumbeat.campaigns.console.new.create_request import request_of
 from drumbeat.campaigns.console.web.context import Console
 from drumbeat.campaigns.console.web.uploads import Upload
 from drumbeat.campaigns.options.param_texts import is_literal
-from drumbeat.campaigns.planning.row_rules import row_rules
+from drumbeat.campaigns.planning.staged.filling import filling_of
 from drumbeat.engine.errors import DrumbeatError
 
 COLUMNS_SHOWN_MAX = 6  # of a row that is corrected; a phone shows them as a card
@@ -31,7 +31,7 @@ async def list_rules(console: Console, upload: Upload, columns: Sequence[str]) -
         try:
             spec = spec_of(request_of(choices, **_NOT_CHOSEN), upload)
             async with console.pool.acquire() as connection:
-                return await row_rules(connection, spec, columns)
+                return (await filling_of(connection, spec, columns)).rules
         except (DrumbeatError, ValidationError):
             pass
     return phone_rules(upload, choices)

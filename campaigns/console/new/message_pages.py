@@ -38,10 +38,10 @@ from drumbeat.campaigns.console.web.context import console_of
 from drumbeat.campaigns.console.web.forms import next_part, upload_of
 from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, with_query
-from drumbeat.campaigns.planning.first_messages import FirstMessage
+from drumbeat.campaigns.planning.staged.first_messages import FirstMessage
 from drumbeat.campaigns.preview.draft_messages import Sample, draft_messages, read_sample
-from drumbeat.engine.core.campaign_template import CampaignTemplate
-from drumbeat.engine.core.rendering import RenderedMessage, render_message
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.rendering import RenderedMessage, render_message
 from drumbeat.engine.errors import DrumbeatError
 
 SAMPLE_FILE = "sample.json"

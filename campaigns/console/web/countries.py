@@ -10,7 +10,7 @@ from phonenumbers.geodata.locale import LOCALE_DATA
 
 
 class Country(NamedTuple):
-    """A country. `code`: two letters, as `--region` takes them. `calling_code`: the digits that numbers from
+    """A country. `code`: two letters, as `region` takes them. `calling_code`: the digits that numbers from
     abroad begin with.
     """
 
