@@ -7,7 +7,6 @@ from datetime import UTC, datetime, time
 
 import pytest
 
-from drumbeat.campaigns.options.sources import ReadOptions
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.counts import PlanCounts
 from drumbeat.campaigns.planning.create import create_campaign
@@ -58,8 +57,7 @@ async def test_every_row_is_accounted_for(
             lines.append(f'"{PHONE + row}0000";"quoted\nname";z')
     path = write_audience("\r\n".join(lines), encoding="cp1252")
 
-    western = ReadOptions(encoding="cp1252")
-    created = await create_campaign(ready, replace(spec, audience=path, reading=western))
+    created = await create_campaign(ready, replace(spec, audience=path, encoding="cp1252"))
 
     counts = created.counts
     assert counts.audience_rows == counts.recipients + counts.rejected + counts.duplicates

@@ -145,7 +145,7 @@ async def test_a_campaign_is_not_made_by_a_guess(
         await create_campaign(ready, replace(spec, audience=path))
     assert not any((await everything(pool)).values())
 
-    named = replace(spec, audience=path, reading=ReadOptions(encoding="cp1250"))
+    named = replace(spec, audience=path, encoding="cp1250")
     await create_campaign(ready, named)
     assert [row["variables"][0] for row in await recipients(pool)] == ["Wąsik"]
     assert (await create_campaign(ready, named)).unchanged
