@@ -7,7 +7,7 @@ from typing import Any
 
 from drumbeat.campaigns.audience.check.bad_rows import BadRows
 from drumbeat.campaigns.audience.check.duplicate_counter import DuplicateCounter
-from drumbeat.campaigns.audience.check.encoding_question import require_known_encoding
+from drumbeat.campaigns.audience.check.encoding_question import known_table
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, require_no_reject_list
 from drumbeat.campaigns.audience.check.row_check import FIRST_ROWS, PHONES_ONLY, FirstRow, RowRules, row_check
 from drumbeat.campaigns.audience.open.opening import open_table
@@ -73,10 +73,8 @@ def inspect_audience(
         RejectFile(rejects_path, path) as rejects,
         DuplicateCounter() as phones,
     ):
-        reader = source.table()
+        reader = known_table(source, source.table(), rules)
         require_no_reject_list(reader.header, reader.name)
-        require_known_encoding(source, rules)
-        reader = source.table()
         check = row_check(reader.header, reader.name, rules)
         rows = good = 0
         first: list[FirstRow] = []

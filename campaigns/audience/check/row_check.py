@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import compress, islice, repeat
 from typing import NamedTuple
 
+from drumbeat.campaigns.audience.check.cleaning import column_of
 from drumbeat.campaigns.audience.check.columns import column_index
 from drumbeat.campaigns.audience.check.corrections import corrected
 from drumbeat.campaigns.audience.check.doubtful import doubts_about
@@ -142,13 +143,14 @@ class RowCheck:
         columns: list[Sequence[str]] = list(zip(*batch.rows, strict=True))
         for index in self.exported:
             columns[index] = list(map(as_written, columns[index]))
-        seen = self.values.clean(columns)
+        seen, texts = self.values.clean(columns)
         for index, text in self.defaults:
             columns[index] = [cell if cell and not cell.isspace() else text for cell in columns[index]]
+            texts.pop(index, None)
         if self.media is not None and isinstance(self.picks[0], int):
             columns[self.picks[0]] = list(map(str.strip, columns[self.picks[0]]))
         phones = self.normalise_all(columns[self.phone_index])
-        refused = self._refused(batch, columns, phones)
+        refused = self._refused(batch, columns, phones, texts)
         kept = bytearray(b"\1") * len(phones)
         for at in refused:
             kept[at] = 0
@@ -177,7 +179,11 @@ class RowCheck:
         return zip(*picked, strict=False)
 
     def _refused(
-        self, batch: RowBatch, columns: Sequence[Sequence[str]], phones: Sequence[int | str]
+        self,
+        batch: RowBatch,
+        columns: Sequence[Sequence[str]],
+        phones: Sequence[int | str],
+        texts: Mapping[int, str],
     ) -> dict[int, Reject | None]:
         """Return the reject of each row that cannot be sent to, by index; None for a blank row."""
         refused: dict[int, Reject | None] = {}
@@ -185,15 +191,15 @@ class RowCheck:
             if isinstance(phone, str):
                 row = batch.rows[at]
                 refused[at] = self._reject(batch.lines[at], row, phone)
-        joined = {index: "|".join(columns[index]) for index, _ in self.value_columns}
+        texts = {index: texts.get(index) or column_of(columns[index]).text for index, _ in self.value_columns}
         for index, column in self.value_columns:
-            for at in failing_cells(columns[index], joined[index]):
+            for at in failing_cells(columns[index], texts[index]):
                 code = cell_problem(columns[index][at]) or ""
                 refused.setdefault(at, Reject(batch.lines[at], code, column, batch.rows[at][index]))
         for at, refused_media in self._refused_media(batch, columns):
             refused.setdefault(at, refused_media)
         for index, column in self.variable_columns:
-            for at in suspects(columns[index], joined[index]):
+            for at in suspects(columns[index], texts[index]):
                 if (problem := check_variable(columns[index][at])) is not None:
                     code = f"variable_{problem}"
                     refused.setdefault(at, Reject(batch.lines[at], code, column, batch.rows[at][index]))
@@ -343,19 +349,20 @@ def _check_texts(rules: RowRules) -> None:
             )
 
 
-def suspects(column: Collection[str], joined: str) -> list[int]:
-    """Return the indexes of cells that `check_variable` may refuse; it accepts all others. `joined` is the
-    text of all cells.
+def suspects(cells: Collection[str], text: str) -> list[int]:
+    """Return the indexes of cells that `check_variable` may refuse; it accepts all others. `text` has the
+    cells between bars.
     """
-    found = [] if all(map(str.strip, column)) else [at for at, cell in enumerate(column) if not cell.strip()]
+    may_be_blank = "||" in text or " |" in text
+    found = [at for at, cell in enumerate(cells) if not cell.strip()] if may_be_blank else []
     if (
-        joined.isprintable()
-        and _SPACES_TOO_MANY not in joined
-        and REPLACEMENT not in joined
-        and max(map(len, column)) <= VARIABLE_CHARACTERS_MAX
+        text.isprintable()
+        and _SPACES_TOO_MANY not in text
+        and REPLACEMENT not in text
+        and max(map(len, cells)) <= VARIABLE_CHARACTERS_MAX
     ):
         return found
-    return found + [at for at, cell in enumerate(column) if not surely_sendable((cell,))]
+    return found + [at for at, cell in enumerate(cells) if not surely_sendable((cell,))]
 
 
 def surely_sendable(variables: Sequence[str]) -> bool:

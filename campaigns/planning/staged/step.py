@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from drumbeat.campaigns.audience.check.encoding_question import require_known_encoding
+from drumbeat.campaigns.audience.check.encoding_question import known_table
 from drumbeat.campaigns.audience.check.parallel_check import staged_batches
 from drumbeat.campaigns.audience.check.reject_file import (
     RejectFile,
@@ -79,8 +79,7 @@ async def stage_audience(opened: Opened, checked: Checked, *, keeps_rejects: boo
         table = await asyncio.to_thread(opened.source.table)
         require_no_reject_list(table.header, table.name)
         filling = fill(spec, checked.templates, table.header)
-        await asyncio.to_thread(require_known_encoding, opened.source, filling.rules)
-        table = await asyncio.to_thread(opened.source.table)
+        table = await asyncio.to_thread(known_table, opened.source, table, filling.rules)
         rows = await _stage_rows(opened, table, filling.rules, rejects)
         published = rejects.publish() if keeps_rejects else None
     require_recipients(spec, rows, published)
