@@ -12,7 +12,7 @@ from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
 from drumbeat.campaigns.campaign import find_campaign, require_planned
 from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.stored_recipients import require_kept
-from drumbeat.engine.core.phone_aliases import canonical_phone
+from drumbeat.engine.core.phone_aliases import canonical_phones
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.store.copying import copy_text
 from drumbeat.engine.store.database import Connection
@@ -68,7 +68,7 @@ async def _phones(source: OpenAudience, rules: RowRules) -> AsyncIterator[bytes]
                 where=f"{table.name}, line {reject.line}",
                 remedy="correct it, or this person would get the message",
             )
-        yield "".join(f"{canonical_phone(phone)}\n" for phone in batch.phones).encode()
+        yield "".join(f"{phone}\n" for phone in canonical_phones(batch.phones)).encode()
     source.require_unchanged()
 
 

@@ -12,7 +12,7 @@ from drumbeat.campaigns.audience.open.opening import open_table
 from drumbeat.campaigns.finding import Findings, ListFinding
 from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
 from drumbeat.campaigns.progress import PlanProgress, ProgressCallback, no_progress
-from drumbeat.engine.core.phone_aliases import canonical_phone
+from drumbeat.engine.core.phone_aliases import canonical_phones
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def inspect_audience(
             if bad_rows is not None:
                 bad_rows.add(reader, read, batch.rejects)
             findings.update(batch.findings)
-            phones.add(map(canonical_phone, batch.phones))
+            phones.add(canonical_phones(batch.phones))
             rows, good = rows + batch.rows, good + len(batch.phones)
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
         source.require_unchanged()

@@ -10,7 +10,7 @@ from drumbeat.campaigns.audience.open.reader import Piece, RowBatch, read_plain
 from drumbeat.campaigns.audience.open.spool import read_spooled
 from drumbeat.campaigns.finding import Findings
 from drumbeat.campaigns.reject import Reject
-from drumbeat.engine.core.phone_aliases import canonical_phone
+from drumbeat.engine.core.phone_aliases import canonical_phones
 
 PART_CHARACTERS = 1 << 17  # its cells fit a core's cache: a fifth faster than a mebibyte at once
 _BETWEEN = "\0,\0".join  # the text between two variables; see `_escaped`
@@ -102,7 +102,7 @@ def encode_for_copy(batch: CheckedBatch) -> StagedBatch:
         f"{key}\t{index}\t{{\0{_BETWEEN(variables)}\0}}"
         for key, index, variables in zip(keys, indexes, batch.variables, strict=True)
     ]
-    canonical = list(map(canonical_phone, batch.phones))
+    canonical = canonical_phones(batch.phones)
     if canonical != batch.phones:
         keys = [f"{line}\t{phone}" for line, phone in zip(batch.lines, canonical, strict=True)]
     if batch.template_indexes:
