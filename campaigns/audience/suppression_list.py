@@ -7,8 +7,10 @@ from collections import Counter
 from pathlib import Path
 
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, default_rejects_path
-from drumbeat.campaigns.audience.check.row_check import RowRules, row_check
+from drumbeat.campaigns.audience.check.row_check import RowRules, require_known_countries, row_check
 from drumbeat.campaigns.audience.open.opening import open_table
+from drumbeat.campaigns.phones.old_numbers import EVERY_CHANGE
+from drumbeat.campaigns.phones.plain_digits import PlainDigits
 from drumbeat.campaigns.phones.suppression import (
     SuppressionCounts,
     checked_reason,
@@ -29,12 +31,14 @@ async def import_suppressions(
     reason: str,
     phone_column: str = "phone",
     region: str | None = None,
+    country_column: str | None = None,
     rejects_path: Path | None = None,
     progress: ProgressCallback = no_progress,
     actor: str = "",
 ) -> SuppressionCounts:
     """Add the phones of a file in the form of an audience. List rows without a readable phone in a file.
-    Raise ConfigurationError if no row has one: another column was meant, or the file is not the list.
+    Raise ConfigurationError if no row has one: another column was meant, or the file is not the list. Raise it
+    too if the phones need a country.
 
     Each batch is stored as it is read. To finish a killed import, run it again. Rows are read in a thread, so
     that a console goes on.
@@ -44,9 +48,14 @@ async def import_suppressions(
     listed = rejects_path or default_rejects_path(path, "suppress")
     with open_table(path) as source, RejectFile(listed, path) as rejects:
         reader = await asyncio.to_thread(source.table)
-        check = row_check(reader.header, reader.name, RowRules(phone_column, region=region))
-        batches = check.batches(reader)
+        rules = RowRules(
+            phone_column, region=region, repair_old=EVERY_CHANGE, country_column=country_column
+        )
+        batches = row_check(reader.header, reader.name, rules).batches(reader)
+        plain = PlainDigits()
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+            plain.update(batch.plain)
+            require_known_countries(reader.header, rules, plain, reader.name)
             rejects.add(batch.rejects)
             added = await store_suppressions(connection, batch.phones, reason, "import")
             await note_suppressions(connection, "suppress", "import", added, actor)

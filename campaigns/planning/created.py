@@ -32,7 +32,8 @@ class CreatedCampaign:
     explains `same_people`. `changes` are those of a campaign that existed. `dry_run` says that it does not
     exist: its `campaign_id` is 0, and the rest is what a create would say now. `templates` have the
     recipients of each if there are several. `unmatched` counts rows by a language that no template has; they
-    get the fallback. `findings` warn of what good rows hold. `heads` are those of a dry run that counts them,
+    get the fallback. `findings` warn of what good rows hold; `countries` and `kinds` count their
+    phones, as `PhoneCounts` does. `heads` are those of a dry run that counts them,
     see `create_campaign`.
     """
 
@@ -50,6 +51,8 @@ class CreatedCampaign:
     templates: Sequence[TemplateShare] = ()
     unmatched: Mapping[str, int] = field(default_factory=dict)
     findings: Sequence[ListFinding] = ()
+    countries: Mapping[str, int] = field(default_factory=dict)
+    kinds: Mapping[str, int] = field(default_factory=dict)
     changes: Sequence[Change] = ()
     same_people: Sequence[RecentCampaign] = ()
     heads: Sequence[Mapping[str, Any]] = ()
@@ -77,6 +80,8 @@ class CreatedCampaign:
             "templates": shares_json(self.templates, counts.recipients),
             "unmatched_languages": dict(self.unmatched),
             "findings": list(self.findings),
+            "countries": dict(self.countries),
+            "kinds": dict(self.kinds),
         }
 
 

@@ -16,7 +16,7 @@ from drumbeat.campaigns.audience.check.reject_file import (
     default_rejects_path,
     require_no_reject_list,
 )
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_check import RowRules, require_known_countries
 from drumbeat.campaigns.audience.check.staged_batch import CheckSpec
 from drumbeat.campaigns.audience.open.opening import OpenAudience
 from drumbeat.campaigns.audience.open.reader import AudienceTable
@@ -111,6 +111,8 @@ class Planning:
             templates=shares_in(freeze_templates(templates)),
             unmatched=staged.unmatched,
             findings=staged.findings.as_json(),
+            countries=staged.counts.by_country(),
+            kinds=staged.counts.by_kind(),
             same_people=same_people,
             heads=heads,
             start_at=self.guards.schedule.start_at,
@@ -136,6 +138,7 @@ class Planning:
             )
         staged.findings.update(table.findings)
         source.require_unchanged()
+        require_known_countries(table.header, rules, staged.plain, table.name)
         await stage_exclusions(self.connection, self.exclusions, file_rules(self.spec))
         await find_duplicates(
             self.connection,

@@ -81,7 +81,20 @@ CHANGES = (
     _replaced("VN", "84", "18", "5", "[68][0-9]{7}", 8),
     _replaced("VN", "84", "199", "59", "[0-9]{7}", 7),
 )
-COUNTRIES = tuple(dict.fromkeys(change.country for change in CHANGES))
+# Country → what changed, in words.
+WHAT_CHANGED = {
+    "BR": "Brazil added a 9 after the area code of mobile numbers (2012 to 2016)",
+    "MX": "Mexico removed the 1 after 52 (2019)",
+    "AR": "Argentina has a 9 after 54 in mobile numbers that are called from abroad",
+    "CI": "Ivory Coast added two digits in front of its numbers (January 2021)",
+    "BJ": "Benin added 01 in front of its numbers (November 2024)",
+    "GA": "Gabon replaced the 0 in front of its numbers (November 2019)",
+    "CM": "Cameroon added a digit in front of its numbers (November 2014)",
+    "MU": "Mauritius added a 5 in front of mobile numbers (September 2013)",
+    "CO": "Colombia added 60 in front of its landlines (September 2021)",
+    "VN": "Vietnam shortened its mobile numbers of eleven digits (September 2018)",
+}
+COUNTRIES = tuple(WHAT_CHANGED)
 
 
 class _Form(NamedTuple):
