@@ -11,9 +11,9 @@ import aiohttp
 import pytest
 import structlog
 
-from drumbeat.campaigns.console.people import add_token
-from drumbeat.campaigns.console.roles import Role
 from drumbeat.campaigns.console.server import running_console
+from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.users import add_token
 from drumbeat.campaigns.options.campaign_spec import campaign_spec
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.engine.process.settings import Settings

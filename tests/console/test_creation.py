@@ -6,9 +6,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from drumbeat.campaigns.console.api.operations import PREFIX
-from drumbeat.campaigns.console.people import add_token
-from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.operations import PREFIX
+from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.users import add_token
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import PHONE, Caller, console
 from tests.console.test_interface import (

@@ -11,10 +11,12 @@ from typing import Any
 import aiohttp
 import pytest
 
-from drumbeat.campaigns.console import jobs
-from drumbeat.campaigns.console.api import upload_planning
-from drumbeat.campaigns.console.pages import launch, new_sending, recipients
-from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.campaigns import launch_pages as launch
+from drumbeat.campaigns.console.new import actions as upload_planning
+from drumbeat.campaigns.console.new import sending_pages as new_sending
+from drumbeat.campaigns.console.people import pages as recipients
+from drumbeat.campaigns.console.web import jobs
+from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import NUMBER, PHONE, Caller, console
 

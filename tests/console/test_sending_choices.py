@@ -6,14 +6,14 @@ import pytest
 from multidict import MultiDict
 from pydantic import ValidationError
 
-from drumbeat.campaigns.console.api.create_request import request_of
-from drumbeat.campaigns.console.language import texts_of
-from drumbeat.campaigns.console.pages.sending_choices import (
+from drumbeat.campaigns.console.new.create_request import request_of
+from drumbeat.campaigns.console.new.sending_choices import (
     DAYS,
     SendingFields,
     sending_part,
     wrong_of,
 )
+from drumbeat.campaigns.console.web.language import texts_of
 from drumbeat.campaigns.options.schedule import read_window
 from drumbeat.engine.errors import ConfigurationError, DrumbeatError, UsageError
 
