@@ -6,9 +6,11 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
+from drumbeat.campaigns.audience.check.columns import MissingPhones
+from drumbeat.campaigns.audience.check.glimpse import propose_phones
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, default_rejects_path
 from drumbeat.campaigns.audience.check.row_check import RowRules, require_known_countries, row_check
-from drumbeat.campaigns.audience.open.opening import open_table
+from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
 from drumbeat.campaigns.phones.old_numbers import EVERY_CHANGE
 from drumbeat.campaigns.phones.plain_digits import PlainDigits
 from drumbeat.campaigns.phones.suppression import (
@@ -51,7 +53,12 @@ async def import_suppressions(
         rules = RowRules(
             phone_column, region=region, repair_old=EVERY_CHANGE, country_column=country_column
         )
-        batches = row_check(reader.header, reader.name, rules).batches(reader)
+        try:
+            check = row_check(reader.header, reader.name, rules)
+        except MissingPhones as error:
+            await asyncio.to_thread(propose_phones, error, source)
+            raise
+        batches = check.batches(reader)
         plain = PlainDigits()
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
             plain.update(batch.plain)
@@ -64,17 +71,18 @@ async def import_suppressions(
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
         source.require_unchanged()
         counts = SuppressionCounts(changed, known, rejects.counts.total(), rejects.publish())
-    _require_somebody(counts, rejects.counts, reader.name)
+        if not (changed or known):
+            raise await asyncio.to_thread(_nobody, counts, rejects.counts, source)
     return counts
 
 
-def _require_somebody(counts: SuppressionCounts, codes: Counter[str], where: str) -> None:
-    if counts.changed or counts.unchanged:
-        return
+def _nobody(counts: SuppressionCounts, codes: Counter[str], source: OpenAudience) -> ConfigurationError:
     rows = f"none of {pluralise(counts.rejected, 'row')} can be read" if counts.rejected else "it has no rows"
     usual = f"; most often, {REASONS[codes.most_common(1)[0][0]]}" if counts.rejected else ""
-    raise ConfigurationError(
+    error = ConfigurationError(
         f"the list names nobody: {rows}{usual}",
-        where=where,
+        where=source.name,
         remedy="check the file, and name the column of its phones with --phone-column",
     )
+    propose_phones(error, source)
+    return error

@@ -13,6 +13,7 @@ from drumbeat.campaigns.audience.check.row_check import RowRules
 from drumbeat.campaigns.cli.finding_text import finding_lines
 from drumbeat.campaigns.cli.options import Json, Output, Quiet
 from drumbeat.campaigns.cli.output import opened, writing
+from drumbeat.campaigns.cli.phone_lines import phone_lines
 from drumbeat.campaigns.cli.planning_progress import GUESS, planning_shown
 from drumbeat.campaigns.cli.printing import note, print_json
 from drumbeat.campaigns.options.audience_options import (
@@ -128,7 +129,7 @@ def _print(found: Inspection) -> None:
     if found.duplicates:
         repeat = pluralise(found.duplicates, "good row repeats", "good rows repeat")
         typer.echo(f"{repeat} the phone of an earlier row")
-    for line in finding_lines(found.findings):
+    for line in (*phone_lines(found.countries, found.kinds), *finding_lines(found.findings)):
         typer.echo(line)
     if found.rejects_path is not None:
         typer.echo(f"the bad rows are listed in {found.rejects_path}")

@@ -39,10 +39,10 @@ _OTHER_NAMES = {
     "CZ": "Czech Republic, Tschechische Republik",
     "DE": "BRD, Federal Republic of Germany",
     "FM": "Micronesia",
-    "GB": "UK, Great Britain, Britain, England, Scotland, Wales, Northern Ireland, Großbritannien, GBR, "
+    "GB": "Great Britain, Britain, England, Scotland, Wales, Northern Ireland, Großbritannien, "
     "Angleterre, Inglaterra, Gran Bretaña, Inghilterra, Gran Bretagna, Engeland, United Kingdom of Great "
     "Britain and Northern Ireland",
-    "GR": "EL, Hellas",
+    "GR": "Hellas",
     "HK": "Hong Kong, Hongkong",
     "IR": "Islamic Republic of Iran",
     "KP": "DPRK",
@@ -100,8 +100,10 @@ def _letters_of_flag(flag: re.Match[str]) -> str:
 def _of_word(word: str) -> str | None:
     if (code := _CALLING_CODE.fullmatch(word)) is not None:
         return _of_calling_code(code[1], word)
+    if (region := _codes().get(word.replace(".", "").casefold())) is not None:
+        return region
     key = _key(word)
-    return _codes().get(key) or _names((_ENGLISH,)).get(key) or _names(_LANGUAGES).get(key)
+    return _other_names().get(key) or _names((_ENGLISH,)).get(key) or _names(_LANGUAGES).get(key)
 
 
 def _of_calling_code(code: str, word: str) -> str | None:
@@ -114,14 +116,17 @@ def _of_calling_code(code: str, word: str) -> str | None:
 
 @cache
 def _codes() -> Mapping[str, str]:
-    """Return the country of each code of two and of three letters, and of each name that CLDR lacks."""
+    """Return the country of each code of two and of three letters."""
     found = {region.casefold(): region for region in phonenumbers.SUPPORTED_REGIONS}
     for alias, regions in get_global("territory_aliases").items():
         if len(alias) == 3 and alias.isalpha() and regions[0] in phonenumbers.SUPPORTED_REGIONS:
             found.setdefault(alias.casefold(), regions[0])
-    for region, names in _OTHER_NAMES.items():
-        found.update((_key(name), region) for name in names.split(","))
-    return found
+    return found | {"uk": "GB", "el": "GR"}
+
+
+@cache
+def _other_names() -> Mapping[str, str]:
+    return {_key(name): region for region, names in _OTHER_NAMES.items() for name in names.split(",")}
 
 
 @cache

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from drumbeat.campaigns.audience.check.columns import MissingPhones
+from drumbeat.campaigns.audience.check.glimpse import propose_phones
 from drumbeat.campaigns.audience.check.parallel_check import staged_batches
 from drumbeat.campaigns.audience.check.reject_file import (
     RejectFile,
@@ -131,7 +133,11 @@ class Planning:
     ) -> Staged:
         check = CheckSpec(table.header, table.name, rules, table.delimiter)
         has_choice = rules.choice is not None
-        phone_column = check.row_check().phone_column
+        try:
+            phone_column = check.row_check().phone_column
+        except MissingPhones as error:
+            await asyncio.to_thread(propose_phones, error, source)
+            raise
         with closing(staged_batches(table, check)) as batches:
             staged = await stage(
                 self.connection, batches, rejects, table.total_bytes, self.progress, has_choice=has_choice

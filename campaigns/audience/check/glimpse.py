@@ -6,36 +6,37 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from drumbeat.campaigns.audience.check.phone_columns import phone_columns
 from drumbeat.campaigns.audience.check.reject_file import require_no_reject_list
-from drumbeat.campaigns.audience.open.opening import open_table
+from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
+from drumbeat.campaigns.audience.open.reader import AudienceTable
 from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
 from drumbeat.engine.core.language import find_language
 from drumbeat.engine.core.placeholder import Placeholder
+from drumbeat.engine.errors import DrumbeatError
 
 SAMPLE_ROWS = 3
-_PHONE_WORDS = (
-    "phone",
-    "telefon",
-    "mobile",
-    "handy",
-    "msisdn",
-    "whatsapp",
-    "tel",
-    "cell",
-    "celular",
-    "numero",
-)
+NAMED_MAX = 5  # columns in an error
+GUESS_ROWS = 100  # enough to tell a column of phones from others
 _LANGUAGE_WORDS = ("lang", "sprache", "locale", "idioma")
 _PLAIN = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Glimpse:
-    """The header and the first rows of a file. `samples` has the first values of each of `columns`."""
+    """The header and the first rows of a file. `samples` has the first values of each of `columns`. `phones` are
+    the columns that hold phones, as `phone_columns` finds them.
+    """
 
     columns: Sequence[str]
     samples: Sequence[Sequence[str]]
     form: str
+    phones: Sequence[str] = ()
+
+    @property
+    def phone_column(self) -> str | None:
+        """Return the column that clearly holds the phones; None if there is none, or a choice."""
+        return self.phones[0] if len(self.phones) == 1 else None
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
@@ -46,21 +47,23 @@ class Glimpse:
 def glimpse(path: Path, options: ReadOptions = AS_IT_IS) -> Glimpse:
     """Read the header and the first rows of a file. Raise the errors of `open_table`."""
     with open_table(path, options) as source:
-        table = source.table()
-        require_no_reject_list(table.header, table.name)
-        rows = list(islice((row for batch in table.batches() for row in batch.rows), SAMPLE_ROWS))
-        samples = [[row[index] for row in rows] for index in range(len(table.header))]
-        return Glimpse(tuple(table.header), samples, table.form)
+        return glimpse_table(source.table())
 
 
-def guess_phone_column(columns: Sequence[str]) -> str | None:
-    """Return the first column whose name holds a word for a phone. The most usual words are tried first."""
-    plain = {column: _plain(column) for column in columns}
-    for word in _PHONE_WORDS:
-        for column, name in plain.items():
-            if word in name:
-                return column
-    return None
+def glimpse_table(table: AudienceTable) -> Glimpse:
+    """Read the first rows of a table."""
+    require_no_reject_list(table.header, table.name)
+    rows = list(islice((row for batch in table.batches() for row in batch.rows), GUESS_ROWS))
+    samples = [[row[index] for row in rows[:SAMPLE_ROWS]] for index in range(len(table.header))]
+    return Glimpse(tuple(table.header), samples, table.form, phone_columns(table.header, rows))
+
+
+def propose_phones(error: DrumbeatError, source: OpenAudience) -> None:
+    """Name the columns that hold phones in the remedy of an error about another column."""
+    phones = glimpse_table(source.table_again()).phones
+    if phones:
+        named = " or ".join(f'--phone-column "{name}"' for name in phones[:NAMED_MAX])
+        error.remedy = f"the phones seem to be in another column: give {named}; {error.remedy}"
 
 
 def guess_language_column(seen: Glimpse, languages: Sequence[str]) -> str | None:

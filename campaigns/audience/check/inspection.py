@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from drumbeat.campaigns.audience.check.bad_rows import BadRows
+from drumbeat.campaigns.audience.check.columns import MissingPhones
 from drumbeat.campaigns.audience.check.duplicate_counter import DuplicateCounter
+from drumbeat.campaigns.audience.check.glimpse import propose_phones
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, require_no_reject_list
 from drumbeat.campaigns.audience.check.row_check import (
     PHONES_ONLY,
@@ -71,7 +73,11 @@ def inspect_audience(
     ):
         reader = source.table()
         require_no_reject_list(reader.header, reader.name)
-        check = row_check(reader.header, reader.name, rules)
+        try:
+            check = row_check(reader.header, reader.name, rules)
+        except MissingPhones as error:
+            propose_phones(error, source)
+            raise
         rows = good = 0
         findings, counts, plain = Findings(), PhoneCounts(), PlainDigits()
         findings.update(reader.findings)

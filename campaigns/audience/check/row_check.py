@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from itertools import compress, repeat
 
-from drumbeat.campaigns.audience.check.columns import column_index
+from drumbeat.campaigns.audience.check.columns import MissingColumn, MissingPhones, column_index
 from drumbeat.campaigns.audience.check.corrections import corrected
 from drumbeat.campaigns.audience.check.header_media import HeaderMedia, HeaderMediaCheck
 from drumbeat.campaigns.audience.check.template_choice import TemplateChoice, TemplateChooser
@@ -247,7 +247,10 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
 
     picks = tuple(param[1:] if is_literal(param) else index_of(param) for param in rules.params)
     columns = [pick for pick in dict.fromkeys(picks) if isinstance(pick, int)]
-    phone_index = 0 if rules.is_stored else index_of(rules.phone_column, _NAME_THE_PHONES)
+    try:
+        phone_index = 0 if rules.is_stored else index_of(rules.phone_column, _NAME_THE_PHONES)
+    except MissingColumn as missing:
+        raise MissingPhones(missing.what, where=missing.where, remedy=missing.remedy) from missing
     defaults = tuple((index_of(column), text) for column, text in rules.defaults.items())
     if phone_index in dict(defaults):
         raise UsageError("--default cannot be for the phones", remedy="name another column")

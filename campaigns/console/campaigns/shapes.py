@@ -336,6 +336,8 @@ class Created(TypedDict):
     templates: list[Share]
     unmatched_languages: dict[str, int]
     findings: list[ListFinding]
+    countries: dict[str, int]
+    kinds: dict[str, int]
     plan: Plan | None
 
 

@@ -55,8 +55,12 @@ async def check(request: web.Request) -> web.Response:
         asked.region,
         asked.map,
         asked.default,
-        tuple(asked.as_mobile),
+        tuple(asked.repair_old),
         corrections=read_corrections(upload),
+        country_column=asked.country_column,
+        first_number=asked.first_number,
+        leave_out=frozenset(asked.leave_out),
+        only_mobile=asked.only_mobile,
     )
     checks, reading = console_of(request).checks, ReadOptions(None, asked.sheet)
     found = await checks.found(upload, rules, reading, wait_s=CHECK_WAIT_S)

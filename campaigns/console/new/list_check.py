@@ -54,6 +54,8 @@ class FoundList:
     reject_codes: Mapping[str, int] = field(default_factory=dict)
     bad_rows: Sequence[BadRow] = ()
     findings: Sequence[ListFinding] = ()
+    countries: Mapping[str, int] = field(default_factory=dict)
+    kinds: Mapping[str, int] = field(default_factory=dict)
     refused: Mapping[str, str] | None = None
 
     @property

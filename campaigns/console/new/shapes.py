@@ -9,6 +9,7 @@ from drumbeat.campaigns.audience.check.bad_rows import KEPT_MAX
 from drumbeat.campaigns.audience.open.reader import COLUMNS_MAX
 from drumbeat.campaigns.console.new.create_request import CreateRequest
 from drumbeat.campaigns.console.new.list_check import FoundList
+from drumbeat.campaigns.phones.kinds import Kind
 
 
 class _Request(BaseModel):
@@ -37,7 +38,11 @@ class ListCheckRequest(_Request):
     region: str | None = None
     map: dict[str, str] = {}
     default: dict[str, str] = {}
-    as_mobile: list[str] = []
+    repair_old: list[str] = []
+    country_column: str | None = None
+    first_number: bool = False
+    leave_out: list[Kind] = []
+    only_mobile: bool = False
 
 
 class CorrectedRow(_Request):

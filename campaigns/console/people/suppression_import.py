@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-from drumbeat.campaigns.audience.check.glimpse import glimpse, guess_phone_column
+from drumbeat.campaigns.audience.check.glimpse import glimpse
 from drumbeat.campaigns.audience.suppression_list import import_suppressions
 from drumbeat.campaigns.console.web.uploads import Upload
 from drumbeat.campaigns.phones.suppression import SuppressionCounts
@@ -24,11 +24,12 @@ async def import_upload(
     reason: str,
     phone_column: str | None,
     region: str | None,
+    country_column: str | None = None,
     actor: str,
     progress: ProgressCallback = no_progress,
 ) -> SuppressionCounts:
-    """Import a list, as `import_suppressions` does. If no column is named, read the one that looks like
-    phones. UsageError if none does.
+    """Import a list, as `import_suppressions` does. If no column is named, read the one that holds
+    phones. UsageError if none does, or several.
     """
     async with upload.errors_named(), pool.acquire() as connection:
         column = phone_column if phone_column else await asyncio.to_thread(_guess, upload)
@@ -38,6 +39,7 @@ async def import_upload(
             reason=reason,
             phone_column=column,
             region=region,
+            country_column=country_column,
             rejects_path=upload.rejects,
             progress=progress,
             actor=actor,
@@ -45,12 +47,13 @@ async def import_upload(
 
 
 def _guess(upload: Upload) -> str:
-    columns = glimpse(upload.path).columns
-    found = guess_phone_column(columns)
-    if found is None:
-        raise UsageError(
-            f"no column looks like phone numbers: {', '.join(columns)}",
-            where=upload.name,
-            remedy="name it with phone_column",
-        )
-    return found
+    seen = glimpse(upload.path)
+    if seen.phone_column is not None:
+        return seen.phone_column
+    names = ", ".join(seen.phones or seen.columns)
+    raise UsageError(
+        f"several columns hold phone numbers: {names}" if seen.phones else f"no column holds phone numbers: {names}",
+        where=upload.name,
+        remedy="name the column with phone_column",
+        key="phone_column",
+    )
