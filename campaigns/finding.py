@@ -15,7 +15,7 @@ EXAMPLE_CHARACTERS_MAX = 80
 
 # Code → what is found, with its cure. The column and the lines are added where it is shown.
 FINDINGS: dict[str, str] = {
-    "phone_country_differs": "the phone has the code of another country than its row names; check whose it is",
+    "phone_country_differs": "the phone has the code of another country than its row names",
     "phone_first_taken": "the cell holds two numbers, and the first one is taken",
     "phone_repaired": "the number had an old form, and was brought to that of today",
 }

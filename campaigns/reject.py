@@ -34,19 +34,20 @@ REASONS = {
     "phone_username": "the cell holds a user name; the service takes phone numbers only",
     "phone_user_id": "the cell holds an id of the service for a person or a group, not a phone number",
     "phone_two_numbers": (
-        "the cell holds two numbers, or one with a second ending; keep one whole number, or use --first-number"
+        "the cell holds two numbers, or one with a second ending; keep one whole number, or have the first"
+        " taken"
     ),
     "phone_extension": "the number has an extension, which gets no messages; keep the number without it",
     "phone_too_short": "the number has too few digits",
     "phone_too_long": "the number has too many digits",
-    "phone_invalid": "no country has such a number; a national number needs --region",
-    "phone_not_in_region": "neither the country of --region nor any other has such a number",
+    "phone_invalid": "no country has such a number; a national number needs a region",
+    "phone_not_in_region": "neither the given region nor any other country has such a number",
     "phone_decimal": (
         "no such number, and it ends in .0: a spreadsheet stored the phone as a number, which loses the + and"
         " leading zeros; format the column as text and export again"
     ),
     **{
-        code_of_old(country): f"an old form: {change}; correct the number, or use --repair-old {country}"
+        code_of_old(country): f"an old form: {change}; correct the number, or have such numbers repaired"
         for country, change in WHAT_CHANGED.items()
     },
     "country_unknown": "the column of countries holds no country; write its name, ISO code or calling code",
@@ -57,14 +58,14 @@ REASONS = {
     "phone_toll_free": "the number is toll-free, which is to be left out",
     "phone_premium": "the number costs its callers extra, and is to be left out",
     "phone_satellite": "the number belongs to a satellite phone, which is to be left out",
-    "phone_not_mobile": "the number is no mobile number, and --only-mobile leaves it out",
-    "variable_empty": "the variable is empty; fill the cell, or use --default",
+    "phone_not_mobile": "the number is no mobile number, and only these are to get messages",
+    "variable_empty": "the variable is empty; fill the cell, or give a default",
     "variable_newline": "the variable holds a line break",
     "variable_tab": "the variable holds a tab",
     "variable_spaces": "the variable holds more than four spaces in a row",
     "variable_control": "the variable holds a NUL character",
     "variable_too_long": "the variable is longer than 1,024 characters",
-    "media_empty": "the cell names no link and no file for the header; fill it, or use --default",
+    "media_empty": "the cell names no link and no file for the header; fill it, or give a default",
     "media_link": "the service takes header media by HTTPS only; begin the link with https://",
     "media_missing": "there is no such file; name it as it is reached from the audience's directory",
     "media_outside": "the path leads out of the audience's directory; copy the file there",
@@ -75,7 +76,7 @@ REASONS = {
     ),
     "media_size": "the file is empty or too large: pictures have up to 5 MB, videos 16 MB, documents 100 MB",
     "duplicate": "an earlier line has the same phone, and is kept",
-    "excluded": "the phone is in what --exclude names",
+    "excluded": "the phone is among those to leave out",
 }
 
 

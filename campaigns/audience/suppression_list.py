@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from drumbeat.campaigns.audience.check.columns import MissingPhones
-from drumbeat.campaigns.audience.check.glimpse import propose_phones
+from drumbeat.campaigns.audience.check.glimpse import with_phones_proposed
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, default_rejects_path
 from drumbeat.campaigns.audience.check.row_check import RowRules, require_known_countries, row_check
 from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
@@ -22,7 +22,7 @@ from drumbeat.campaigns.phones.suppression import (
 from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.campaigns.progress import PlanProgress, ProgressCallback, no_progress
 from drumbeat.campaigns.reject import REASONS
-from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.errors import ConfigurationError, DrumbeatError
 from drumbeat.engine.store.database import Connection
 
 
@@ -39,8 +39,8 @@ async def import_suppressions(
     actor: str = "",
 ) -> SuppressionCounts:
     """Add the phones of a file in the form of an audience. List rows without a readable phone in a file.
-    Raise ConfigurationError if no row has one: another column was meant, or the file is not the list. Raise it
-    too if the phones need a country.
+    Raise ConfigurationError if no row has one: another column was meant, or the file is not the list. Raise
+    it too if the phones need a country.
 
     Each batch is stored as it is read. To finish a killed import, run it again. Rows are read in a thread, so
     that a console goes on.
@@ -50,14 +50,11 @@ async def import_suppressions(
     listed = rejects_path or default_rejects_path(path, "suppress")
     with open_table(path) as source, RejectFile(listed, path) as rejects:
         reader = await asyncio.to_thread(source.table)
-        rules = RowRules(
-            phone_column, region=region, repair_old=EVERY_CHANGE, country_column=country_column
-        )
+        rules = RowRules(phone_column, region=region, repair_old=EVERY_CHANGE, country_column=country_column)
         try:
             check = row_check(reader.header, reader.name, rules)
         except MissingPhones as error:
-            await asyncio.to_thread(propose_phones, error, source)
-            raise
+            raise await asyncio.to_thread(with_phones_proposed, error, source) from error
         batches = check.batches(reader)
         plain = PlainDigits()
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
@@ -76,13 +73,13 @@ async def import_suppressions(
     return counts
 
 
-def _nobody(counts: SuppressionCounts, codes: Counter[str], source: OpenAudience) -> ConfigurationError:
+def _nobody(counts: SuppressionCounts, codes: Counter[str], source: OpenAudience) -> DrumbeatError:
     rows = f"none of {pluralise(counts.rejected, 'row')} can be read" if counts.rejected else "it has no rows"
     usual = f"; most often, {REASONS[codes.most_common(1)[0][0]]}" if counts.rejected else ""
     error = ConfigurationError(
         f"the list names nobody: {rows}{usual}",
         where=source.name,
-        remedy="check the file, and name the column of its phones with --phone-column",
+        remedy="check the file, and name the column of its phones with {phone_column}",
+        values={},
     )
-    propose_phones(error, source)
-    return error
+    return with_phones_proposed(error, source)

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import TypeAlias
 
 from drumbeat.engine.core.states import RecipientState
 
@@ -14,7 +15,7 @@ STANDARD_INPUT = Path("-")
 
 
 class Format(StrEnum):
-    """The forms of an audience; `--format` takes these words."""
+    """The forms of an audience; the option `format` takes these words."""
 
     CSV = "csv"
     JSON_LINES = "jsonl"
@@ -22,6 +23,15 @@ class Format(StrEnum):
     XLS = "xls"
     ODS = "ods"
     PARQUET = "parquet"
+
+
+class PhoneKind(StrEnum):
+    """The kinds of phones that the option `leave_out` takes."""
+
+    LANDLINE = "landline"
+    TOLL_FREE = "toll-free"
+    PREMIUM = "premium"
+    SATELLITE = "satellite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +60,7 @@ class CampaignResult:
     once: bool = False
 
 
-WHERE = "--audience-sql"
+WHERE = "the query"  # stands for the audience in errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,4 +71,5 @@ class SqlQuery:
     url: str = field(repr=False)
 
 
+Audience: TypeAlias = Path | SqlQuery | CampaignResult
 Corrections = Mapping[int, Sequence[str]]  # the number of a row → its cells, in the order of the header

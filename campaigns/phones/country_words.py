@@ -1,8 +1,8 @@
-"""The country that a cell names: by its ISO code of two or three letters, its calling code, its flag, or its name in
-one of many languages.
+"""The country that a cell names: by its ISO code of two or three letters, its calling code, its flag, or its
+name in one of many languages.
 
-The names are those of CLDR. English ones are read at once; those of the other languages take half a second, so
-they are read once a word needs them.
+The names are those of CLDR. English ones are read at once; those of the other languages take half a second,
+so they are read once a word needs them.
 """
 
 import re
@@ -17,13 +17,11 @@ from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
 
 WORD_CHARACTERS_MAX = 80  # longer than any country's name with its codes
 _ENGLISH = "en"
-_LANGUAGES = (
-    *("de", "fr", "es", "pt", "it", "nl", "pl", "tr", "ru", "uk", "ar", "fa", "he", "hi", "id", "ms", "vi", "th"),
-    *("zh", "zh_Hant", "ja", "ko", "cs", "sk", "hu", "ro", "bg", "hr", "sr", "sr_Latn", "sl", "bs", "mk", "sq"),
-    *("el", "sv", "da", "nb", "fi", "is", "et", "lv", "lt", "ca", "gl", "eu", "ga", "cy", "mt", "be", "kk", "uz"),
-    *("az", "ka", "hy", "ur", "bn", "pa", "gu", "mr", "ta", "te", "kn", "ml", "si", "ne", "lo", "km", "my"),
-    *("fil", "mn", "sw", "am", "so", "ha", "yo", "ig", "zu", "xh", "af"),
-)
+_LANGUAGE_CODES = """
+    de fr es pt it nl pl tr ru uk ar fa he hi id ms vi th zh zh_Hant ja ko cs sk hu ro bg hr sr sr_Latn sl bs
+    mk sq el sv da nb fi is et lv lt ca gl eu ga cy mt be kk uz az ka hy ur bn pa gu mr ta te kn ml si ne lo
+    km my fil mn sw am so ha yo ig zu xh af
+"""
 # Names in use that CLDR does not have.
 _OTHER_NAMES = {
     "AE": "UAE, Emirates",
@@ -74,7 +72,9 @@ _PARTS = re.compile(r"[()\[\]/,;:|]+|\s[-–—]+\s|\s(?=\+)|(?<=[0-9])\s+(?=[^\
 _WORD = re.compile(r"(?:[^\W_]|[\u0900-\u109f\u1780-\u17ff])+")  # with the vowel signs of Indian scripts
 _FLAG = re.compile("[\U0001f1e6-\U0001f1ff]{2}")
 _FLAG_A = 0x1F1E6
-_ACCENT_CLASS_MIN = 200  # marks above and below letters; vowel signs of Indian scripts are less, and are letters
+_ACCENT_CLASS_MIN = (
+    200  # marks above and below letters; vowel signs of Indian scripts are less, and are letters
+)
 _SAME_WORDS = {"and": "", "saint": "st", "the": ""}
 
 
@@ -103,7 +103,7 @@ def _of_word(word: str) -> str | None:
     if (region := _codes().get(word.replace(".", "").casefold())) is not None:
         return region
     key = _key(word)
-    return _other_names().get(key) or _names((_ENGLISH,)).get(key) or _names(_LANGUAGES).get(key)
+    return _other_names().get(key) or _names(_ENGLISH).get(key) or _names(_LANGUAGE_CODES).get(key)
 
 
 def _of_calling_code(code: str, word: str) -> str | None:
@@ -130,10 +130,10 @@ def _other_names() -> Mapping[str, str]:
 
 
 @cache
-def _names(languages: tuple[str, ...]) -> Mapping[str, str]:
+def _names(languages: str) -> Mapping[str, str]:
     """Return the country of each name. A name that two countries share, as Kongo, stands for none."""
     found: dict[str, set[str]] = {}
-    for key, region in _all_names(languages):
+    for key, region in _all_names(languages.split()):
         found.setdefault(key, set()).add(region)
     return {key: next(iter(regions)) for key, regions in found.items() if len(regions) == 1}
 

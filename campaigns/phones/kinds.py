@@ -1,8 +1,8 @@
 """The kind of a phone: mobile, landline, toll-free, premium, satellite or another one, by its digits alone.
 
-`phonenumbers` decides, as it does about valid numbers. It takes 50 µs for a number, so its patterns are compiled for
-the numbers of one length that begin alike: one of them takes half a microsecond, and most beginnings have mobile
-numbers alone.
+`phonenumbers` decides, as it does about valid numbers. It takes 50 µs for a number, so its patterns are
+compiled for the numbers of one length that begin alike: one of them takes half a microsecond, and most
+beginnings have mobile numbers alone.
 """
 
 import re
@@ -26,7 +26,8 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
-# The descriptions of the metadata: mobile first, because nearly every recipient is one, then in the library's order.
+# The descriptions of the metadata: mobile first, because nearly every recipient is one, then in the library's
+# order.
 _DESCRIPTIONS = (
     ("mobile", Kind.MOBILE),
     ("premium_rate", Kind.PREMIUM),
@@ -48,9 +49,7 @@ class Mixed(NamedTuple):
 def kinds_of(phones: Iterable[str]) -> list[Kind]:
     """Return the kind of each valid phone, given in digits of E.164."""
     return [
-        _kind(rule, phone)
-        if isinstance(rule := _RULES[len(phone), phone[:_HEAD_DIGITS]], Mixed)
-        else rule
+        _kind(rule, phone) if isinstance(rule := _RULES[len(phone), phone[:_HEAD_DIGITS]], Mixed) else rule
         for phone in phones
     ]
 

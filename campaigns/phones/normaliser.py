@@ -91,10 +91,8 @@ class Normaliser:
         return found if today is None or not isinstance(number := _international(today), int) else number
 
     def _of_any(self, text: str) -> int | str:
-        if text.isascii() and text.isdigit():
-            found = self._in_any_form(text)
-        else:
-            found = self._of_text(text.strip())
+        is_plain = text.isascii() and text.isdigit()
+        found = self._in_any_form(text) if is_plain else self._of_text(text.strip())
         return "phone_not_in_region" if found == "phone_invalid" and self._region is not None else found
 
     def _of_text(self, text: str) -> int | str:
@@ -139,7 +137,7 @@ class Normaliser:
         return found in OLD_CODES
 
     def _in_any_form(self, text: str) -> int | str:
-        """Return the number in the form of today, or else of an earlier numbering plan, if that is repaired."""
+        """Return the number in the form of today, or of an earlier numbering plan if that is repaired."""
         found = self._of_one(text)
         if isinstance(found, str) and _TRUNK.search(text):
             found = self._of_one(_TRUNK.sub("", text, count=1))
@@ -228,7 +226,7 @@ def _problem(digits: str) -> str:
 
 
 def read_phone(text: str, region: str | None) -> int:
-    """Return the digits of a person's phone, of an old number today's. Raise UsageError if it cannot be read."""
+    """Return the digits of a phone, of an old number today's. Raise UsageError if it cannot be read."""
     phone = Normaliser(region, EVERY_CHANGE).normalise(text)
     if isinstance(phone, str):
         raise UsageError(f"the phone {text!r} cannot be read: {REASONS[phone]}")

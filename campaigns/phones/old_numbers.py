@@ -1,7 +1,8 @@
-"""The numbers of earlier numbering plans: refused with a reason that names the change, or repaired on request.
+"""The numbers of earlier numbering plans: refused with a reason that names the change, or repaired on
+request.
 
-`engine/core/phone_aliases.py` has the changes. The 9 of Argentina is no change: without it, the digits are those
-of a landline, so only a person can say that they are a mobile number.
+`engine/core/phone_aliases.py` has the changes. The 9 of Argentina is no change: without it, the digits are
+those of a landline, so only a person can say that they are a mobile number.
 """
 
 import re
@@ -17,8 +18,8 @@ _UNCLEAR_DIGITS_MAX = 10  # so short, plain digits are rather a national number 
 OLD_CODES = frozenset(map(code_of_old, COUNTRIES))
 
 
-# For lists of people who are left out: whoever wrote the number, it names its person. Argentina's landlines stay
-# what they are, and are aliases of the mobile numbers anyway.
+# For lists of people who are left out: whoever wrote the number, it names its person. Argentina's landlines
+# stay what they are, and are aliases of the mobile numbers anyway.
 EVERY_CHANGE = tuple(country for country in COUNTRIES if country != "AR")
 
 
@@ -27,7 +28,9 @@ def known_changes(countries: Sequence[str]) -> tuple[str, ...]:
     wanted = tuple(country.upper() for country in countries)
     if unknown := [country for country in wanted if country not in COUNTRIES]:
         raise UsageError(
-            f'--repair-old does not know "{unknown[0]}"', remedy=f"choose {', '.join(COUNTRIES)}"
+            '{repair_old} does not know "{country}"',
+            remedy=f"choose {', '.join(COUNTRIES)}",
+            values={"country": unknown[0]},
         )
     return wanted
 

@@ -1,5 +1,5 @@
-"""A reader of the phones of one audience: by the country of each row, with what is to be left out, and with what
-a person should know about those that were read.
+"""A reader of the phones of one audience: by the country of each row, with what is to be left out, and with
+what a person should know about those that were read.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Column = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class PhoneRules:
-    """The rules of phones, whatever the form of the audience. `region` is the country of national numbers, where a
-    row names none. `repairs`: countries whose old numbers are repaired. `leave_out`: kinds that are rejected;
-    `only_mobile` rejects all but mobile phones.
+    """The rules of phones, whatever the form of the audience. `region` is the country of national numbers,
+    where a row names none. `repairs`: countries whose old numbers are repaired. `leave_out`: kinds that are
+    rejected; `only_mobile` rejects all but mobile phones.
     """
 
     region: str | None = None
@@ -73,7 +73,7 @@ class PhoneReader:
         self._normalisers: dict[tuple[str, PhoneRules], Normaliser] = {}
         self._normaliser(_NO_REGION, rules)  # an unknown region is refused before any row is read
 
-    def read(self, lines: Sequence[int], columns: Sequence[Column]) -> ReadPhones:
+    def read(self, lines: Sequence[int], columns: Sequence[Column], /) -> ReadPhones:
         """Read the phones of rows. `columns` has the cells of each column of the audience."""
         texts = columns[self.index]
         regions = [] if self._country is None else [self._region_of(cell) for cell in columns[self._country]]

@@ -1,8 +1,8 @@
 """The question that a list of phones without a country asks: which country do they belong to?
 
-Law: plain digits are not guessed. Of numbers as people write them at home, some are by chance numbers of another
-country with its calling code. So the list is judged as a whole: if most of its plain digits are no international
-number, or are written as a national one, the others are not meant as international ones either.
+Law: plain digits are not guessed. Of numbers as people write them at home, some are by chance numbers of
+another country with its calling code. So the list is judged as a whole: if most of its plain digits are no
+international number, or are written as a national one, the others are not meant as international ones either.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _NORTH_AMERICAN = re.compile(r"(?:\([2-9][0-9]{2}\)|[2-9][0-9]{2})[ .\-/]*[2-9][
 _NORTH_AMERICA = "1"
 _CANDIDATES_SHOWN = 4
 _COMPARED = 12  # countries whose way of writing is compared, which takes 60 µs a phone
-_LARGE = (  # of countries that fit alike, those with most people who get messages come first
-    *("US", "IN", "BR", "ID", "MX", "DE", "GB", "IT", "ES", "FR", "TR", "AR", "CO", "ZA", "NG", "PK", "BD", "EG"),
-    *("SA", "AE", "PE", "CL", "MY", "PT", "NL", "PL", "RO", "KE", "MA", "IL", "AT", "CH", "BE"),
-)
+# Of countries that fit alike, those with most people who get messages come first.
+_LARGE_COUNTRIES = """
+    US IN BR ID MX DE GB IT ES FR TR AR CO ZA NG PK BD EG SA AE PE CL MY PT NL PL RO KE MA IL AT CH BE
+"""
 _NATIONAL_SHARE = 0.5  # of the plain digits; below it, the list is international, and has bad rows
 _ALL_SHARE = 0.95  # of the plain digits, good ones too, are numbers of one country
 _BAD_SHARE_MIN = 0.1
@@ -50,10 +50,10 @@ _COUNTRIES_SHARE = 0.8  # of the cells of a column that names countries
 class PlainDigits:
     """The phones of a list for which no option names a country.
 
-    `explicit` phones name theirs. `bad` are no international number, and `chance` are one, but are written as a national one. `samples` are
-    of these two, and `good_samples` of the others. `named` counts cells of a column that seems to name
-    countries, `unnamed` those that do not; `differs` counts rows in which its country has such a number, and
-    the phone was read otherwise. `lines` are the first of them.
+    `explicit` phones name theirs. `bad` are no international number, and `chance` are one, but are written as
+    a national one. `samples` are of these two, and `good_samples` of the others. `named` counts cells of a
+    column that seems to name countries, `unnamed` those that do not; `differs` counts rows in which its
+    country has such a number, and the phone was read otherwise. `lines` are the first of them.
     """
 
     explicit: int = 0
@@ -94,7 +94,7 @@ def is_plain(text: str) -> bool:
 
 
 def count_plain(texts: Sequence[str], phones: Sequence[int | str]) -> PlainDigits:
-    """Count phones that were read without a country. `phones` has the phone of each text, or its reject code."""
+    """Count phones that were read without a country. `phones` has those of the texts, or reject codes."""
     found = PlainDigits()
     read = texts
     if str in set(map(type, phones)):
@@ -126,10 +126,12 @@ def require_countries(
         lines = ", ".join(map(str, plain.lines))
         rows = pluralise(plain.differs, "phone is", "phones are")
         raise ConfigurationError(
-            f'{rows} not of the country that the column "{hint}" names',
+            '{rows} not of the country that the column "{hint}" names',
             where=f"{where}, line {lines}{', …' if plain.differs > len(plain.lines) else ''}",
-            remedy=f'give --country-column "{hint}", or --country-column {NO_COLUMN} if it does not say where'
+            remedy='give {country_column} "{hint}", or {country_column} {no_column} if it does not say where'
             " the phones belong",
+            values={"rows": rows, "hint": hint, "no_column": NO_COLUMN},
+            key="country_column",
         )
     if region is None and (candidates := _candidates(plain)):
         raise _question(plain, candidates, where)
@@ -150,8 +152,10 @@ def _question(plain: PlainDigits, candidates: Sequence[tuple[str, int]], where: 
         f"the phones name no country: {plain.bad:,} of {plain.total:,} are no international number{others};"
         f" {fits:,} of {rows} rows are good as numbers of {first}" + (f" ({further})" if further else ""),
         where=where,
-        remedy=f"give --region {first}, or the country of each row with --country-column; if all numbers begin with"
-        f" their calling code, give --region {WORLD}",
+        remedy=f"give {{region}} {first}, or the country of each row with {{country_column}}; if all numbers"
+        f" begin with their calling code, give {{region}} {WORLD}",
+        values={},
+        key="region",
     )
 
 
@@ -180,7 +184,8 @@ class _Fit:
 
     @property
     def rank(self) -> tuple[int, int]:
-        place = _LARGE.index(self.region) if self.region in _LARGE else len(_LARGE)
+        at = _LARGE_COUNTRIES.find(self.region)
+        place = at if at >= 0 else len(_LARGE_COUNTRIES)
         return -(self.numbers + self.mobile + 2 * self.written), place
 
 

@@ -48,7 +48,9 @@ def _after_gap(text: str, is_complete: Callable[[str], bool]) -> Second | None:
     if sum(map(str.isdigit, text)) < _TWO_NUMBERS_DIGITS_MIN:
         return None
     gaps = (
-        gap for gap in _GAP.finditer(text) if is_complete(text[gap.end() :]) and is_complete(text[: gap.start()])
+        gap
+        for gap in _GAP.finditer(text)
+        if is_complete(text[gap.end() :]) and is_complete(text[: gap.start()])
     )
     return next((Second(TWO_NUMBERS, text[: gap.start()]) for gap in gaps), None)
 

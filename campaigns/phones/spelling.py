@@ -1,8 +1,8 @@
 """What stands around a phone number in a cell: a label, a link, the address of a chat. What is unambiguous is
 taken off, and what is no phone number gets the reason that says what it is.
 
-Law: a word is taken off only if it is one for a phone. Others, such as "not" or "fax", may mean that the number
-is the wrong one.
+Law: a word is taken off only if it is one for a phone. Others, such as "not" or "fax", may mean that the
+number is the wrong one.
 """
 
 import re
@@ -38,7 +38,9 @@ _CHAT_LINK = re.compile(
 _OTHER_LINK = re.compile(r"(?:https?://|www\.)", re.IGNORECASE)
 _LINKED = re.compile(r"[+ ]*([0-9]{6,15})/?")
 # A number begins at its first digit, with a plus and a bracket before it, and ends at its last digit.
-_NUMBER = re.compile(r"(?P<before>[^0-9]*?)(?P<number>[+(]*[ +(]*[0-9](?:.*[0-9])?)(?P<after>[^0-9]*)", re.DOTALL)
+_NUMBER = re.compile(
+    r"(?P<before>[^0-9]*?)(?P<number>[+(]*[ +(]*[0-9](?:.*[0-9])?)(?P<after>[^0-9]*)", re.DOTALL
+)
 _WORD = re.compile(r"[^\W\d_]+")
 
 

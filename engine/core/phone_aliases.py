@@ -1,5 +1,5 @@
-"""The phone aliases: two numbers that reach the same phone, of today's numbering plan and of an earlier one. The
-service may report either, and files hold both.
+"""The phone aliases: two numbers that reach the same phone, of today's numbering plan and of an earlier one.
+The service may report either, and files hold both.
 
 Law: an account of the service keeps the number with which it was made, so neither form is ever dropped. Each
 change is one row of CHANGES, which the database knows too (`phone_spellings` and `canonical_phone` in SQL).
@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 
 class Change(NamedTuple):
-    """A change of a country's numbering plan, or a part of it. `old` and `new` are patterns of whole numbers in
-    digits of E.164; `to_new` and `to_old` are what a number of the other form becomes.
+    """A change of a country's numbering plan, or a part of it. `old` and `new` are patterns of whole numbers
+    in digits of E.164; `to_new` and `to_old` are what a number of the other form becomes.
 
     All old forms have `old_digits` digits and begin with `old_head`.
     """
@@ -38,7 +38,9 @@ def _inserted(country: str, code: str, kept: str, digits: str, length: int) -> C
 
 
 def _replaced(country: str, code: str, old: str, new: str, kept: str, length: int) -> Change:
-    """Return a change of the digits after the calling code. `length` counts the rest, whose pattern is `kept`."""
+    """Return a change of the digits after the calling code. `length` counts the rest, whose pattern is
+    `kept`.
+    """
     head = code + old
     return Change(
         country, head, len(head) + length, f"{head}({kept})", rf"{code}{new}\1", f"{code}{new}({kept})",
@@ -49,11 +51,18 @@ def _replaced(country: str, code: str, old: str, new: str, kept: str, length: in
 CHANGES = (
     # 2012 to 2016: a 9 after the area code of mobile numbers.
     Change(
-        "BR", "55", 12, r"55([0-9]{2})([6-9][0-9]{7})", r"55\g<1>9\2", r"55([0-9]{2})9([6-9][0-9]{7})", r"55\1\2"
+        "BR",
+        "55",
+        12,
+        r"55([0-9]{2})([6-9][0-9]{7})",
+        r"55\g<1>9\2",
+        r"55([0-9]{2})9([6-9][0-9]{7})",
+        r"55\1\2",
     ),
     _replaced("MX", "52", "1", "", "[0-9]{10}", 10),  # 2019: no 1 before mobile numbers called from abroad
     _inserted("AR", "54", "[0-9]{10}", "9", 10),  # not a change: a 9 before mobile numbers called from abroad
-    # 31 January 2021: two digits for the operator, which the former second (mobile) or third (fixed) digit names.
+    # 31 January 2021: two digits for the operator, which the former second (mobile) or third (fixed) digit
+    # names.
     _inserted("CI", "225", "[04-9][7-9][0-9]{6}", "07", 8),
     _inserted("CI", "225", "[04-9][4-6][0-9]{6}", "05", 8),
     _inserted("CI", "225", "[04-9][0-3][0-9]{6}", "01", 8),
@@ -120,9 +129,7 @@ def canonical_phone(phone: int) -> int:
 def canonical_phones(phones: Iterable[int]) -> list[int]:
     """Return the canonical form of each phone."""
     # Nearly no phone lies between two edges, and every row of an audience comes here.
-    return [
-        int(today_form(str(phone)) or phone) if bisect(_EDGES, phone) & 1 else phone for phone in phones
-    ]
+    return [int(today_form(str(phone)) or phone) if bisect(_EDGES, phone) & 1 else phone for phone in phones]
 
 
 def today_form(digits: str, countries: tuple[str, ...] = COUNTRIES) -> str | None:

@@ -12,8 +12,14 @@ from drumbeat.campaigns.phones.kinds import kinds_of
 @pytest.mark.parametrize(
     ("region", "words"),
     [
-        ("US", "US us USA U.S.A. +1 1 001 1.0 +1-787 America United_States Vereinigte_Staaten 🇺🇸 US_(+1) +1_US"),
-        ("GB", "GB gbr UK England Great_Britain United_Kingdom Royaume-Uni +44 0044 (+44) 44.0 Großbritannien"),
+        (
+            "US",
+            "US us USA U.S.A. +1 1 001 1.0 +1-787 America United_States Vereinigte_Staaten 🇺🇸 US_(+1) +1_US",
+        ),
+        (
+            "GB",
+            "GB gbr UK England Great_Britain United_Kingdom Royaume-Uni +44 0044 (+44) 44.0 Großbritannien",
+        ),
         ("DE", "DE DEU Germany Deutschland Allemagne Alemania Niemcy ドイツ 德国 Германия +49 DE_-_Germany"),
         ("CI", "CI CIV Ivory_Coast Côte_d'Ivoire Cote_d’Ivoire Elfenbeinküste +225"),
         ("CZ", "CZ Czechia Czech_Republic Česko Tschechien"),

@@ -19,7 +19,7 @@ from drumbeat.engine.core.phone_aliases import canonical_phones, phone_aliases
 from drumbeat.engine.core.tag import Tag
 from drumbeat.engine.errors import TryLater, UsageError
 from drumbeat.engine.store.database import Connection, Pool
-from drumbeat.engine.webhooks.status_applier import apply_statuses
+from drumbeat.engine.store.status_applier import apply_statuses
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.core.test_phone_aliases import RENUMBERED
 from tests.sending.planted import assert_range_counters_hold
@@ -34,9 +34,9 @@ SPELLINGS = (PERSON, SHORT)
 async def in_two_campaigns(ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience) -> None:
     """In the first the message was delivered and answered; in the second, under the other spelling, it waits."""
     audience = write_audience(f"phone,name,order\n{PERSON},Eva,A1\n{PHONE},Bob,A2\n")
-    await create_campaign(ready, replace(spec, audience=audience, numbers=("1001",)))
+    await create_campaign(ready, replace(spec, audience=audience, number=["1001"]))
     audience = write_audience(f"phone,name,order\n{SHORT},Ada,B1\n{PHONE + 1},Ben,B2\n", "second.csv")
-    await create_campaign(ready, replace(spec, name="summer", audience=audience, numbers=("1001",)))
+    await create_campaign(ready, replace(spec, name="summer", audience=audience, number=["1001"]))
     await pool.execute("UPDATE ranges SET claimed_through = last_seq WHERE campaign_id = 1 AND ordinal = 0")
     await pool.execute(
         "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason, attempted_at,"
@@ -74,7 +74,7 @@ def test_any_spelling_names_the_same_phone(text: str, region: str | None) -> Non
 
 
 def test_a_national_number_needs_its_country() -> None:
-    with pytest.raises(UsageError, match="--region"):
+    with pytest.raises(UsageError, match="region"):
         read_spellings(str(PHONE)[2:], None)
 
 
@@ -220,7 +220,9 @@ async def test_the_database_knows_the_same_spellings(connection: Connection, pho
 
 async def test_a_plan_knows_the_same_canonical_phones(connection: Connection) -> None:
     """Beside each form: the numbers before and after the span of its old forms."""
-    phones = [int(phone) + delta for old, today, _ in RENUMBERED for phone in (old, today) for delta in (0, 10**7)]
+    phones = [
+        int(phone) + delta for old, today, _ in RENUMBERED for phone in (old, today) for delta in (0, 10**7)
+    ]
     await connection.execute(statements("plan")["create_staging"])
     known = await connection.fetch("SELECT pg_temp.canonical_phone(unnest($1::bigint[]))", phones)
     assert [row[0] for row in known] == canonical_phones(phones)

@@ -85,7 +85,11 @@ def test_rows_differ_in_what_they_say_of_their_country(write: Callable[..., Path
     [
         AREAS,
         [number.replace(" ", "") for number in AREAS],
-        ["(479) 555-0120", "(479) 555-0121", "479-555-0122"],  # each is a number of Norway, and is not meant so
+        [
+            "(479) 555-0120",
+            "(479) 555-0121",
+            "479-555-0122",
+        ],  # each is a number of Norway, and is not meant so
         ["4155550100", "4155550101", *(f"479555{n:04}" for n in range(120, 128))],  # most are of Norway, too
     ],
 )

@@ -28,8 +28,8 @@ from drumbeat.campaigns.results.campaign_pages import needs_person
 from drumbeat.campaigns.results.number_progress import NumberProgress
 from drumbeat.campaigns.results.rates import RateHistory, RateLine
 from drumbeat.campaigns.results.variants import VariantResult
-from drumbeat.engine.core.message import Placeholder
 from drumbeat.engine.core.states import CampaignEvent, CampaignState, ReasonCode, RecipientState
+from drumbeat.engine.core.template.compiler import Placeholder
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.process.settings import Settings
 

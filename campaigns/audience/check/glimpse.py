@@ -11,8 +11,8 @@ from drumbeat.campaigns.audience.check.reject_file import require_no_reject_list
 from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
 from drumbeat.campaigns.audience.open.reader import AudienceTable
 from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
-from drumbeat.engine.core.language import find_language
-from drumbeat.engine.core.placeholder import Placeholder
+from drumbeat.engine.core.template.language import find_language
+from drumbeat.engine.core.template.placeholder import Placeholder
 from drumbeat.engine.errors import DrumbeatError
 
 SAMPLE_ROWS = 3
@@ -24,8 +24,8 @@ _PLAIN = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Glimpse:
-    """The header and the first rows of a file. `samples` has the first values of each of `columns`. `phones` are
-    the columns that hold phones, as `phone_columns` finds them.
+    """The header and the first rows of a file. `samples` has the first values of each of `columns`. `phones`
+    are the columns that hold phones, as `phone_columns` finds them.
     """
 
     columns: Sequence[str]
@@ -58,12 +58,20 @@ def glimpse_table(table: AudienceTable) -> Glimpse:
     return Glimpse(tuple(table.header), samples, table.form, phone_columns(table.header, rows))
 
 
-def propose_phones(error: DrumbeatError, source: OpenAudience) -> None:
-    """Name the columns that hold phones in the remedy of an error about another column."""
-    phones = glimpse_table(source.table_again()).phones
-    if phones:
-        named = " or ".join(f'--phone-column "{name}"' for name in phones[:NAMED_MAX])
-        error.remedy = f"the phones seem to be in another column: give {named}; {error.remedy}"
+def with_phones_proposed(error: DrumbeatError, source: OpenAudience) -> DrumbeatError:
+    """Return an error about the column of phones, with the columns that hold phones in its remedy."""
+    phones = glimpse_table(source.table_again()).phones[:NAMED_MAX]
+    if not phones:
+        return error
+    named = " or ".join(f'{{phone_column}} "{{column_{at}}}"' for at in range(len(phones)))
+    names = {f"column_{at}": name for at, name in enumerate(phones)}
+    return type(error)(
+        "{what}",
+        where=error.where,
+        remedy=f"the phones seem to be in another column: give {named}",
+        key="phone_column",
+        values={"what": error.what, **names},
+    )
 
 
 def guess_language_column(seen: Glimpse, languages: Sequence[str]) -> str | None:

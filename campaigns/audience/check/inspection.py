@@ -7,7 +7,7 @@ from pathlib import Path
 from drumbeat.campaigns.audience.check.bad_rows import BadRows
 from drumbeat.campaigns.audience.check.columns import MissingPhones
 from drumbeat.campaigns.audience.check.duplicate_counter import DuplicateCounter
-from drumbeat.campaigns.audience.check.glimpse import propose_phones
+from drumbeat.campaigns.audience.check.glimpse import with_phones_proposed
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, require_no_reject_list
 from drumbeat.campaigns.audience.check.row_check import (
     PHONES_ONLY,
@@ -64,7 +64,8 @@ def inspect_audience(
     """Check every row as `campaign create` does, in constant memory, with the same errors. `bad_rows` gets
     the rows that a person may correct.
 
-    Raise ConfigurationError if the list needs a country, and if the temporary file for more than a million phones cannot be written.
+    Raise ConfigurationError if the list needs a country, and if the temporary file for more than a million
+    phones cannot be written.
     """
     with (
         open_table(path, options) as source,
@@ -76,8 +77,7 @@ def inspect_audience(
         try:
             check = row_check(reader.header, reader.name, rules)
         except MissingPhones as error:
-            propose_phones(error, source)
-            raise
+            raise with_phones_proposed(error, source) from error
         rows = good = 0
         findings, counts, plain = Findings(), PhoneCounts(), PlainDigits()
         findings.update(reader.findings)

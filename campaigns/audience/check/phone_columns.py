@@ -1,5 +1,5 @@
-"""The columns that hold phone numbers, found by their values. Names only tell which of them is meant: "hotel" and
-"Phone 1 - Label" hold none, and "celular" does.
+"""The columns that hold phone numbers, found by their values. Names only tell which of them is meant: "hotel"
+and "Phone 1 - Label" hold none, and "celular" does.
 """
 
 import re
@@ -10,11 +10,11 @@ from drumbeat.campaigns.output.spreadsheet import is_export
 from drumbeat.campaigns.phones.normaliser import Normaliser
 from drumbeat.campaigns.phones.plain_digits import is_plain
 
-_LONG_WORDS = (
-    *("phone", "telefon", "telephone", "telefone", "mobil", "handy", "whatsapp", "msisdn", "rufnummer"),
-    *("celular", "cellulare", "movil", "móvil", "téléphone", "teléfono", "portable", "gsm", "電話", "携帯", "手机"),
-)
-_SHORT_WORDS = frozenset(("tel", "cell", "cel", "mob", "fon", "wa", "numero", "número", "numéro", "тел"))
+_LONG_WORDS = """
+    phone telefon telephone telefone teléfono téléphone mobil handy whatsapp msisdn rufnummer celular
+    cellulare movil móvil portable gsm 電話 携帯 手机
+"""
+_SHORT_WORDS = "tel cell cel mob fon wa numero número numéro тел"
 _FAX = "fax"
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+")
 # Readings of a cell that is a phone, though not one to send to.
@@ -70,7 +70,7 @@ def is_phone_name(name: str) -> bool:
     words = [word.casefold() for word in _WORD.findall(name)]
     joined = "".join(words)
     return _FAX not in joined and (
-        any(word in joined for word in _LONG_WORDS) or not _SHORT_WORDS.isdisjoint(words)
+        any(word in joined for word in _LONG_WORDS.split()) or not set(_SHORT_WORDS.split()).isdisjoint(words)
     )
 
 

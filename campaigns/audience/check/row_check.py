@@ -25,11 +25,11 @@ from drumbeat.campaigns.phones.phone_counts import PhoneCounts, count_phones
 from drumbeat.campaigns.phones.phone_reader import UNKNOWN, PhoneReader, PhoneRules, ReadPhones
 from drumbeat.campaigns.phones.plain_digits import NO_COLUMN, PlainDigits, require_countries
 from drumbeat.campaigns.reject import Reject
-from drumbeat.engine.core.message import VARIABLE_CHARACTERS_MAX, check_variable
+from drumbeat.engine.core.template.variable import VARIABLE_CHARACTERS_MAX, check_variable
 from drumbeat.engine.errors import UsageError
 
 _SPACES_TOO_MANY = " " * 5
-_NAME_THE_PHONES = "; name the column of the phone numbers with --phone-column"
+_NAME_THE_PHONES = "; name the column of the phone numbers with {phone_column}"
 
 
 @dataclass(slots=True)
@@ -67,11 +67,11 @@ class RowRules:
     `params` has a column for each placeholder in order, or `=text` for a fixed text. `region` is the country
     of national numbers. `mapped` leads from another name for a column to its name in the audience. `defaults`
     leads from a column to the text for its empty cells. Columns are given by either name. `repair_old` are
-    countries whose old numbers are repaired. `country_column` names the country of each row; NO_COLUMN says that
-    none does. `first_number`, `leave_out` and `only_mobile` are those of `PhoneRules`. `choice` says which of several templates a row gets. `media` is set if the
-    first of `params` is the media of the header. `corrections` are rows that stand in for those of the
-    audience. `is_stored` says that the rows are recipients of a campaign, and that the first column has their
-    phones as they are stored.
+    countries whose old numbers are repaired. `country_column` names the country of each row; NO_COLUMN says
+    that none does. `first_number`, `leave_out` and `only_mobile` are those of `PhoneRules`. `choice` says
+    which of several templates a row gets. `media` is set if the first of `params` is the media of the header.
+    `corrections` are rows that stand in for those of the audience. `is_stored` says that the rows are
+    recipients of a campaign, and that the first column has their phones as they are stored.
     """
 
     phone_column: str = "phone"
@@ -106,7 +106,7 @@ class StoredPhones:
     another's.
     """
 
-    def read(self, lines: Sequence[int], columns: Sequence[Sequence[str]]) -> ReadPhones:
+    def read(self, _: Sequence[int], columns: Sequence[Sequence[str]], /) -> ReadPhones:
         return ReadPhones(list(map(int, columns[0])))
 
 
@@ -250,10 +250,11 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
     try:
         phone_index = 0 if rules.is_stored else index_of(rules.phone_column, _NAME_THE_PHONES)
     except MissingColumn as missing:
-        raise MissingPhones(missing.what, where=missing.where, remedy=missing.remedy) from missing
+        what, remedy = missing.forms
+        raise MissingPhones(what, where=missing.where, remedy=remedy, values=missing.values) from missing
     defaults = tuple((index_of(column), text) for column, text in rules.defaults.items())
     if phone_index in dict(defaults):
-        raise UsageError("--default cannot be for the phones", remedy="name another column")
+        raise UsageError("{default} cannot be for the phones", remedy="name another column", values={})
     chooser = None if rules.choice is None else _chooser(rules.choice, index_of)
     at_language = None if chooser is None else chooser.language_index
     values = dict.fromkeys([*columns, *([] if at_language is None else [at_language])])
@@ -312,10 +313,16 @@ def _chooser(choice: TemplateChoice, index_of: Callable[[str], int]) -> Template
 def _check_texts(rules: RowRules) -> None:
     for literal in rules.literals:
         if (problem := check_variable(literal)) is not None:
-            raise UsageError(f"the fixed text --param ={literal!r} cannot be sent: {problem}")
+            raise UsageError(
+                "the fixed text {param} ={text!r} cannot be sent: {problem}",
+                values={"text": literal, "problem": problem},
+            )
     for column, text in rules.defaults.items():
         if (problem := check_variable(text)) is not None:
-            raise UsageError(f"the text of --default {column}={text!r} cannot be sent: {problem}")
+            raise UsageError(
+                "the text of {default} {column}={text!r} cannot be sent: {problem}",
+                values={"column": column, "text": text, "problem": problem},
+            )
 
 
 def suspects(column: Collection[str]) -> list[int]:

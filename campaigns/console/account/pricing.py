@@ -29,7 +29,7 @@ async def stored_plan(console: Console, name: str) -> dict[str, Any]:
 
 async def draft_plan(console: Console, spec: CampaignSpec, created: CreatedCampaign) -> dict[str, Any] | None:
     """Return the plan of a campaign that a dry run checked, or None if the campaign exists already."""
-    if not created.heads:
+    if not created.audience.heads:
         return None
     scope, now = console.settings.quota_scope, datetime.now(UTC)
     return await _priced(

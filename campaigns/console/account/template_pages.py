@@ -32,7 +32,7 @@ from drumbeat.campaigns.console.web.problems import Problem, problem_of
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, render, texts_for
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.campaigns.console.web.streams import stream_events
-from drumbeat.engine.core.rendering import render_message
+from drumbeat.engine.core.template.rendering import render_message
 from drumbeat.engine.errors import DrumbeatError
 
 IN_REVIEW = "PENDING"

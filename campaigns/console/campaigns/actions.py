@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from drumbeat.campaigns.actor import note_audit
 from drumbeat.campaigns.campaign import Campaign
 from drumbeat.campaigns.changing.delete import DeletedCampaign, delete_campaign
-from drumbeat.campaigns.changing.derived import cloned, edit_campaign, require_remote, retried
+from drumbeat.campaigns.changing.derived import cloned, edit_campaign, require_remote
 from drumbeat.campaigns.changing.retry import RetryOptions, plan_retry
 from drumbeat.campaigns.console.campaigns.api import named_campaign
 from drumbeat.campaigns.console.campaigns.steering_shapes import (
@@ -79,7 +79,6 @@ async def retry_named(
             progress,
             disk=console.settings.disk(),
             dry_run=asked.dry_run,
-            original=await retried(console.pool, name),
             open_uploads=uploads_with(console.settings),
         )
     await _note_created(console, created, actor, retry_of=name)

@@ -39,12 +39,8 @@ class Field:
     example: str = ""
     choices: tuple[str, ...] = ()
 
-    @property
-    def option(self) -> str:
-        return f"--{self.key.replace('_', '-')}"
-
     def may_change(self, state: CampaignState) -> bool:
-        return state is CampaignState.DRAFT or state in CHANGEABLE.get(self.option, frozenset())
+        return state is CampaignState.DRAFT or state in CHANGEABLE.get(self.key, frozenset())
 
 
 FIELDS = (

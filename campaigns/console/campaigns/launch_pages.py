@@ -24,6 +24,7 @@ from drumbeat.campaigns.console.web.rendering import campaign_url, page, redirec
 from drumbeat.campaigns.console.web.streams import stream_events
 from drumbeat.campaigns.life.approval import StartRequest, start_request
 from drumbeat.campaigns.life.control import is_future
+from drumbeat.campaigns.options.identity import shown
 from drumbeat.campaigns.options.schedule import RECIPIENT
 from drumbeat.campaigns.preview.recipient import Choice, ChosenRecipient, choose_recipient
 from drumbeat.campaigns.preview.test_send import tests_of
@@ -77,14 +78,14 @@ class LaunchView:
     @property
     def zone(self) -> str:
         """Return the zone in which times are shown: the campaign's if it has one, else the page's."""
-        zone = str(self.chosen.options.get("--time-zone") or "")
+        zone = str(self.chosen.options.get("time_zone") or "")
         return "" if zone in (RECIPIENT, UTC) else zone
 
     @property
     def options(self) -> dict[str, Any]:
         """Return the options that a person should see again, by their keys."""
-        given = self.chosen.options
-        found = {key: given.get(f"--{key.replace('_', '-')}") for key in self.shown_options}
+        given = shown(self.chosen.options)
+        found = {key: given.get(key) for key in self.shown_options}
         if not any(found[key] for key in ("window", "days")):
             found["time_zone"] = None
         return {key: value for key, value in found.items() if value is not None}

@@ -18,8 +18,8 @@ from drumbeat.campaigns.results.number_progress import NumberProgress
 from drumbeat.campaigns.results.report import Audit, ReasonCount
 from drumbeat.engine.core.forecast import NumberShare
 from drumbeat.engine.core.pace.token_bucket import LIMIT_PER_S_MAX, LIMIT_PER_S_MIN
-from drumbeat.engine.core.rendering import RenderedMessage
 from drumbeat.engine.core.states import CampaignState, ReasonCode, RecipientState
+from drumbeat.engine.core.template.rendering import RenderedMessage
 
 PHONES_MAX = 1_000  # of one request; a file is for more
 Limit = Annotated[int, Field(ge=1, le=1_000, description="Rows of the page, at most")]

@@ -24,7 +24,7 @@ from drumbeat.campaigns.phones.countries import PREFIX_DIGITS
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.created import CreatedCampaign
 from drumbeat.campaigns.planning.header_uploads import uploads_with
-from drumbeat.campaigns.planning.row_rules import row_rules
+from drumbeat.campaigns.planning.staged.filling import row_rules
 from drumbeat.campaigns.progress import ProgressCallback, no_progress
 from drumbeat.engine.errors import UsageError
 
@@ -91,13 +91,13 @@ def spec_of(asked: CampaignOptions, upload: Upload) -> CampaignSpec:
     if (file := chosen_header_file(upload)) is not None:
         located["header_file"] = str(file)
     spec = spec_of_values(values | located)
-    given = values | {"audience": upload.name}
+    stored_as: dict[str, Any] = {"audience": upload.name, "rejects": None}
     if "exclude" in values:
-        given["exclude"] = [upload.beside.get(name, name) for name in values["exclude"]]
+        stored_as["exclude"] = [upload.beside.get(name, name) for name in values["exclude"]]
     if spec.header_column is not None:
         # Cells are written by others. A path in one must not send what lies here, such as the list itself.
         spec = replace(spec, header_directory=upload.directory / NO_FILES)
-    return replace(spec, given=given, corrections=read_corrections(upload))
+    return replace(spec, stored_as=stored_as, corrections=read_corrections(upload))
 
 
 def require_no_files(excluded: Sequence[str], upload: Upload) -> None:
@@ -105,7 +105,9 @@ def require_no_files(excluded: Sequence[str], upload: Upload) -> None:
     for text in excluded:
         path = Path(text)
         if path.exists() and not path.resolve().is_relative_to(upload.directory.resolve()):
-            raise UsageError(f'--exclude "{text}" is no campaign', remedy="name a campaign")
+            raise UsageError(
+                '{exclude} "{text}" is no campaign', remedy="name a campaign", values={"text": text}
+            )
 
 
 def created_json(

@@ -13,7 +13,7 @@ from drumbeat.campaigns.audience.check.row_check import RowRules
 from drumbeat.campaigns.audience.open.opening import sheets_of
 from drumbeat.campaigns.console.new.actions import create_from_upload
 from drumbeat.campaigns.console.new.choices import add_corrections, read_corrections
-from drumbeat.campaigns.console.new.create_request import CreateRequest, blamed_on_keys
+from drumbeat.campaigns.console.new.create_request import CreateRequest
 from drumbeat.campaigns.console.new.list_check import forget_found
 from drumbeat.campaigns.console.new.shapes import CorrectionsRequest, ListCheckRequest
 from drumbeat.campaigns.console.web.context import caller_of, console_of
@@ -22,8 +22,9 @@ from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.replying import body_of, reply, worked
 from drumbeat.campaigns.console.web.uploads import discard, store_upload
 from drumbeat.campaigns.options.sources import ReadOptions
+from drumbeat.campaigns.phones.kinds import Kind
 from drumbeat.campaigns.progress import ProgressCallback
-from drumbeat.engine.errors import ConfigurationError, DrumbeatError, UsageError
+from drumbeat.engine.errors import DrumbeatError
 
 CHECK_WAIT_S = 10.0  # then the reply says how far the check is; the same request waits on
 
@@ -59,7 +60,7 @@ async def check(request: web.Request) -> web.Response:
         corrections=read_corrections(upload),
         country_column=asked.country_column,
         first_number=asked.first_number,
-        leave_out=frozenset(asked.leave_out),
+        leave_out=frozenset(map(Kind, asked.leave_out)),
         only_mobile=asked.only_mobile,
     )
     checks, reading = console_of(request).checks, ReadOptions(None, asked.sheet)
@@ -69,7 +70,7 @@ async def check(request: web.Request) -> web.Response:
         return reply({"ended": False, "checked": 0 if under_way is None else under_way.rows, "found": None})
     if found.refused is not None:
         forget_found(upload)
-        raise blamed_on_keys(ConfigurationError(**found.refused))
+        raise found.refused
     return reply({"ended": True, "checked": found.rows, "found": asdict(found)})
 
 
@@ -91,10 +92,7 @@ async def create(request: web.Request) -> web.Response:
 
     async def work(progress: ProgressCallback) -> dict[str, Any]:
         upload = upload_of(request)  # a repeated request finds its reply, and no list any more
-        try:
-            done = await create_from_upload(console, upload, spec, progress, actor=actor)
-        except UsageError as error:
-            raise blamed_on_keys(error) from error
+        done = await create_from_upload(console, upload, spec, progress, actor=actor)
         if not spec.dry_run:
             await console.checks.stop(upload)
             discard(upload)

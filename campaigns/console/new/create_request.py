@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from drumbeat.campaigns.options.campaign_spec import campaign_spec
-from drumbeat.campaigns.options.listing import CampaignOption, options_of
+from drumbeat.campaigns.options.option import Option
 from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.table import OPTIONS
 from drumbeat.campaigns.options.values import checked
-from drumbeat.engine.errors import DrumbeatError
 
 # The audience is the uploaded file, and no request may name files of this machine.
 NOT_OF_A_REQUEST = frozenset(
@@ -29,7 +27,6 @@ NOT_OF_A_REQUEST = frozenset(
 )
 # The choice `header` → the option that it means. There is also the uploaded file.
 HEADER_SOURCES = {"column": "header_column", "link": "header_link", "id": "header_media_id"}
-_OPTION = re.compile(r"--([a-z][a-z-]*)")
 
 
 class CampaignOptions(BaseModel):
@@ -51,32 +48,17 @@ def _texts(value: Any) -> Any:
     return [f"{name}={text}" for name, text in value.items()] if isinstance(value, dict) else value
 
 
-def _field(option: CampaignOption) -> tuple[Any, Any]:
+def _field(option: Option) -> tuple[Any, Any]:
     kind = dict[str, str] | option.type if option.is_pairs else option.type
     default = ... if option.is_required else option.default
-    return kind, Field(default, description=in_words_of_keys(option.help))
-
-
-def in_words_of_keys(text: str) -> str:
-    """Return a text about options of the command line, as one about members of a request."""
-    return _OPTION.sub(lambda found: found[1].replace("-", "_"), text)
-
-
-def blamed_on_keys(error: DrumbeatError) -> DrumbeatError:
-    """Return the same error in the words of a request."""
-    error.what, error.remedy = in_words_of_keys(error.what), in_words_of_keys(error.remedy)
-    return error
+    return kind, Field(default, description=option.help())
 
 
 CreateRequest: type[CampaignOptions] = create_model(
     "CreateRequest",
     __base__=CampaignOptions,
     __doc__="The options of a campaign, by the keys of a manifest.",
-    **{
-        option.key: _field(option)
-        for option in options_of(campaign_spec)
-        if option.key not in NOT_OF_A_REQUEST
-    },  # type: ignore[call-overload]  # fields by name
+    **{key: _field(option) for key, option in OPTIONS.items() if key not in NOT_OF_A_REQUEST},  # type: ignore[call-overload]  # fields by name
 )
 
 
@@ -95,4 +77,4 @@ def request_of(choices: Mapping[str, Any], **more: Any) -> CampaignOptions:
 
 def spec_of_values(values: dict[str, Any]) -> CampaignSpec:
     """Return the campaign that these values describe. ConfigurationError names a key that is wrong."""
-    return campaign_spec(**checked(values, campaign_spec, "the request"))
+    return CampaignSpec(**checked(values, "the request"))

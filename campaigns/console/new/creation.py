@@ -8,14 +8,13 @@ from typing import Any
 from aiohttp import web
 
 from drumbeat.campaigns.console.new.actions import create_from_upload
-from drumbeat.campaigns.console.new.create_request import CreateRequest, blamed_on_keys
+from drumbeat.campaigns.console.new.create_request import CreateRequest
 from drumbeat.campaigns.console.web.context import caller_of, console_of
 from drumbeat.campaigns.console.web.forms import next_part, part_text
 from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.replying import worked
 from drumbeat.campaigns.console.web.uploads import digest_of, discard, store_upload
 from drumbeat.campaigns.progress import ProgressCallback
-from drumbeat.engine.errors import UsageError
 
 
 async def create(request: web.Request) -> web.Response:
@@ -27,10 +26,7 @@ async def create(request: web.Request) -> web.Response:
     console, actor = console_of(request), caller_of(request).name
 
     async def work(progress: ProgressCallback) -> dict[str, Any]:
-        try:
-            return await create_from_upload(console, upload, spec, progress, actor=actor)
-        except UsageError as error:
-            raise blamed_on_keys(error) from error
+        return await create_from_upload(console, upload, spec, progress, actor=actor)
 
     try:
         content = spec.model_dump_json().encode() + await asyncio.to_thread(digest_of, upload)

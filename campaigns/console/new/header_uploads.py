@@ -62,9 +62,9 @@ def drop_header_file(upload: Upload) -> None:
 
 def with_kept_header_file(spec: CampaignSpec, home: Path) -> CampaignSpec:
     """Return the same campaign, with its uploaded file in a place that lasts."""
-    if spec.header is None or spec.header_column is not None:
+    if spec.header_file is None:
         return spec
-    file = spec.media_directory / spec.header[1:]
+    file = spec.media_directory / spec.header_file
     kept = home / KEPT / sha256_of(file) / file.name
     kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.utime(kept.parent)  # nothing removes it while the campaign is planned
@@ -72,7 +72,7 @@ def with_kept_header_file(spec: CampaignSpec, home: Path) -> CampaignSpec:
         draft = kept.with_suffix(f"{kept.suffix}.{os.getpid()}.draft")
         shutil.copyfile(file, draft)
         draft.replace(kept)
-    return replace(spec, header=f"={kept}", given={**spec.given, "header_file": str(kept)})
+    return replace(spec, header_file=kept)
 
 
 async def remove_unneeded(pool: Pool, home: Path) -> None:

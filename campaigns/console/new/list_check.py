@@ -25,8 +25,10 @@ from drumbeat.campaigns.audience.check.row_check import RowRules
 from drumbeat.campaigns.console.web.uploads import Upload
 from drumbeat.campaigns.finding import ListFinding
 from drumbeat.campaigns.options.sources import ReadOptions
+from drumbeat.engine.errors import ConfigurationError
 
 FOUND_FILE = "rows.json"
+
 PROCESS = "drumbeat.campaigns.audience.check.inspection_process"
 AT_A_TIME = 2  # each takes a core; the others wait
 ANSWER_BYTES_MAX = 64 << 20  # a thousand bad rows, in one line
@@ -56,7 +58,7 @@ class FoundList:
     findings: Sequence[ListFinding] = ()
     countries: Mapping[str, int] = field(default_factory=dict)
     kinds: Mapping[str, int] = field(default_factory=dict)
-    refused: Mapping[str, str] | None = None
+    refused: ConfigurationError | None = None
 
     @property
     def bad(self) -> int:
@@ -171,7 +173,8 @@ def _read(upload: Upload, key: str) -> FoundList | None:
     if stored is None or stored["key"] != key:
         return None
     if "refused" in stored:
-        refused = {name: upload.in_own_words(text) for name, text in stored["refused"].items()}
+        refused = ConfigurationError(**stored["refused"])
+        refused.rewrite(upload.in_own_words)
         return FoundList(refused=refused)
     found = stored["found"]
     known = {name: found[name] for name in FoundList.__slots__ if name in found}

@@ -18,7 +18,7 @@ from drumbeat.campaigns.options.param_texts import is_literal
 from drumbeat.campaigns.options.sources import ReadOptions
 from drumbeat.campaigns.phones.kinds import Kind
 from drumbeat.campaigns.phones.plain_digits import NO_COLUMN
-from drumbeat.campaigns.planning.row_rules import row_rules
+from drumbeat.campaigns.planning.staged.filling import row_rules
 from drumbeat.engine.errors import DrumbeatError
 
 COLUMNS_SHOWN_MAX = 6  # of a row that is corrected; a phone shows them as a card

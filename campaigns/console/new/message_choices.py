@@ -13,10 +13,10 @@ from drumbeat.campaigns.account.templates import StoredTemplate
 from drumbeat.campaigns.audience.check.columns import has_column
 from drumbeat.campaigns.audience.check.glimpse import Glimpse, guess_language_column, guess_params
 from drumbeat.campaigns.console.new.create_request import HEADER_SOURCES
-from drumbeat.campaigns.planning.template import SENDABLE_STATUS, placeholders_of
-from drumbeat.engine.core.campaign_template import CampaignTemplate
-from drumbeat.engine.core.placeholder import MEDIA, Placeholder
-from drumbeat.engine.core.placeholder_changes import placeholder_differences
+from drumbeat.campaigns.planning.checked.template import SENDABLE_STATUS, placeholders_of
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.placeholder import MEDIA, Placeholder
+from drumbeat.engine.core.template.placeholder_changes import placeholder_differences
 from drumbeat.engine.errors import ConfigurationError
 
 # The sources of a placeholder's value. Only optional buttons have NOTHING. UNSET: a person has to choose.
@@ -68,7 +68,7 @@ class Slot:
 
     @property
     def param(self) -> str | None:
-        """Return the slot as `--param` takes it, or None if nothing fills it."""
+        """Return the slot as `param` takes it, or None if nothing fills it."""
         if self.kind == COLUMN and self.column:
             return f"{self.word}:{self.column}"
         return f"{self.word}:={self.text}" if self.kind == TEXT else None

@@ -40,8 +40,8 @@ from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, with_query
 from drumbeat.campaigns.options.sources import ReadOptions
 from drumbeat.campaigns.preview.draft_messages import DraftMessage, Sample, draft_messages, read_sample
-from drumbeat.engine.core.campaign_template import CampaignTemplate
-from drumbeat.engine.core.rendering import RenderedMessage, render_message
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.rendering import RenderedMessage, render_message
 from drumbeat.engine.errors import DrumbeatError
 
 SAMPLE_FILE = "sample.json"

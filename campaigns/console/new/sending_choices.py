@@ -12,11 +12,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from drumbeat.campaigns.console.web.labels import OPTION, with_labels
+from drumbeat.campaigns.console.web.language import PageTexts
 from drumbeat.campaigns.console.web.local_times import UTC, local_of, moment_of, time_zones
 from drumbeat.campaigns.console.web.problems import Problem, fault_of, problem_of
 from drumbeat.campaigns.options.schedule import RECIPIENT
-from drumbeat.engine.errors import DrumbeatError
+from drumbeat.engine.errors import DrumbeatError, UsageError
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 # Fields that are options of a create by the same name; an empty one is not given.
@@ -142,20 +142,16 @@ class Wrong:
             return "message"
         return "list" if self.field in OF_THE_LIST else "sending"
 
-    def words(self, labels: Mapping[str, str]) -> str:
-        """Return the problem with the labels of the fields in place of the options of the command line."""
+    def words(self, texts: PageTexts) -> str:
+        """Return the problem, which names options by the labels of their fields."""
         if self.problem.code == "name_taken":
-            return labels["problem_code.name_taken"]
-        return with_labels(": ".join(filter(None, (self.problem.what, self.problem.remedy))), labels)
+            return texts("problem_code.name_taken")
+        return ": ".join(filter(None, self.problem.told(texts.option)))
 
 
 def wrong_of(error: Exception) -> Wrong:
     """Return the error of a create, and the field that it is about."""
-    problem = problem_of(error)
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        key = str(first["loc"][0])
-        return Wrong(Problem(422, problem.code, f"--{key.replace('_', '-')}: {fault_of(first)}"), key)
-    named = OPTION.search(problem.what)
-    key = error.key if isinstance(error, DrumbeatError) else ""
-    return Wrong(problem, key or (named[1].replace("-", "_") if named else ""))
+        error = UsageError(f"{{{first['loc'][0]}}}: {{fault}}", values={"fault": fault_of(first)})
+    return Wrong(problem_of(error), error.key if isinstance(error, DrumbeatError) else "")

@@ -9,7 +9,7 @@ from drumbeat.campaigns.audience.check.bad_rows import KEPT_MAX
 from drumbeat.campaigns.audience.open.reader import COLUMNS_MAX
 from drumbeat.campaigns.console.new.create_request import CreateRequest
 from drumbeat.campaigns.console.new.list_check import FoundList
-from drumbeat.campaigns.phones.kinds import Kind
+from drumbeat.campaigns.options.sources import PhoneKind
 
 
 class _Request(BaseModel):
@@ -41,7 +41,7 @@ class ListCheckRequest(_Request):
     repair_old: list[str] = []
     country_column: str | None = None
     first_number: bool = False
-    leave_out: list[Kind] = []
+    leave_out: list[PhoneKind] = []
     only_mobile: bool = False
 
 

@@ -52,7 +52,9 @@ def _guess(upload: Upload) -> str:
         return seen.phone_column
     names = ", ".join(seen.phones or seen.columns)
     raise UsageError(
-        f"several columns hold phone numbers: {names}" if seen.phones else f"no column holds phone numbers: {names}",
+        f"several columns hold phone numbers: {names}"
+        if seen.phones
+        else f"no column holds phone numbers: {names}",
         where=upload.name,
         remedy="name the column with phone_column",
         key="phone_column",

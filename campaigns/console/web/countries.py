@@ -10,7 +10,7 @@ from phonenumbers.geodata.locale import LOCALE_DATA
 
 
 class Country(NamedTuple):
-    """A country. `code`: two letters, as `--region` takes them. `calling_code`: the digits that numbers from
+    """A country. `code`: two letters, as `region` takes them. `calling_code`: the digits that numbers from
     abroad begin with.
     """
 
@@ -30,7 +30,9 @@ def countries(language: str) -> tuple[Country, ...]:
 
 
 def country_name(code: str, language: str) -> str:
-    """Return the name of a country; the code itself if it is none, as 001. The data has a name once; other languages refer to it as `*aa`."""
+    """Return the name of a country; the code itself if it is none, as 001. The data has a name once; other
+    languages refer to it as `*aa`.
+    """
     names = LOCALE_DATA.get(code, {})
     name = names.get(language, code)
     while name.startswith("*"):

@@ -12,13 +12,13 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup, escape
 
-from drumbeat.campaigns.console.web.labels import with_labels
 from drumbeat.campaigns.texts import Texts, is_near, words_of
 
 __all__ = ["COOKIE", "LANGUAGES", "PageTexts", "Texts", "choose_language", "texts_of"]
 
 LANGUAGES = ("en", "de")
 COOKIE = "drumbeat_language"
+_PLACES = ("sending.", "message.option_", "list.")  # where the label of an option stands among the texts
 
 
 class Exactness(StrEnum):
@@ -40,7 +40,13 @@ class PageTexts(Texts):
 
     def of_code(self, text: str) -> str:
         """Return the meaning or remedy of an error code, by its English words."""
-        return with_labels(self.of_codes.get(text, text), self.words)
+        return self.of_codes.get(text, text)
+
+    def option(self, key: str) -> str:
+        """Return the label of an option's field on the pages, or the key if no page has a field for it."""
+        labels = (self.words.get(f"{place}{key}") for place in _PLACES)
+        label = next(filter(None, labels), None)
+        return key if label is None else f"“{label}”"
 
     def __call__(self, key: str, **values: Any) -> str:
         form = self.form_of(key, values)

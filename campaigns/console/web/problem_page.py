@@ -36,7 +36,7 @@ async def problem_page(request: web.Request, problem: Problem) -> web.StreamResp
         status=problem.status,
         problem=problem,
         code=shown_code(request.path, problem),
-        remedy="" if COMMAND in problem.remedy else problem.remedy,
+        has_remedy=COMMAND not in problem.remedy,
         section=section,
         title=SECTIONS.get(section),
     )

@@ -4,7 +4,8 @@ for people.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from http import HTTPStatus
 
 import orjson
@@ -89,6 +90,11 @@ class Problem:
     where: str = ""
     remedy: str = ""
     wait_s: float | None = None
+    error: DrumbeatError | None = field(default=None, compare=False)
+
+    def told(self, name_of: Callable[[str], str]) -> tuple[str, str]:
+        """Return what happened and the remedy. `name_of` gives the name of an option by its key."""
+        return (self.what, self.remedy) if self.error is None else self.error.told(name_of)
 
     @property
     def is_special(self) -> bool:
@@ -146,7 +152,7 @@ def _of_service(error: DrumbeatError) -> Problem:
         return _of_refusal(error)
     for kind, status, code in _OF_ERRORS:
         if isinstance(error, kind):
-            return Problem(status, code, error.what, error.where, error.remedy, wait_s)
+            return Problem(status, code, error.what, error.where, error.remedy, wait_s, error)
     return Problem(500, "unexpected", MESSAGES["unexpected"])
 
 

@@ -11,7 +11,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from drumbeat.campaigns.console.web.context import console_of, maybe_caller
 from drumbeat.campaigns.console.web.countries import countries, country_name
-from drumbeat.campaigns.console.web.labels import with_labels
 from drumbeat.campaigns.console.web.language import (
     COOKIE,
     LANGUAGES,
@@ -42,7 +41,6 @@ def environment() -> Environment:
         "countries": countries,
         "country_name": country_name,
         "local_of": local_of,
-        "with_labels": with_labels,
         "time_zones": time_zones,
         "static_url": static_url,
         "duration": duration,

@@ -83,9 +83,7 @@ class Upload:
 
     def in_words_of_owner(self, error: DrumbeatError) -> DrumbeatError:
         """Return the same error, with the file's own name."""
-        error.what, error.where, error.remedy = map(
-            self.in_own_words, (error.what, error.where, error.remedy)
-        )
+        error.rewrite(self.in_own_words)
         return error
 
     @asynccontextmanager
