@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
@@ -12,7 +11,6 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup, escape
 
-from drumbeat.campaigns.console.web.labels import with_labels
 from drumbeat.campaigns.texts import Texts, is_near, words_of
 
 __all__ = ["COOKIE", "LANGUAGES", "PageTexts", "Texts", "choose_language", "texts_of"]
@@ -36,11 +34,6 @@ class PageTexts(Texts):
     """
 
     zone: str = "UTC"
-    of_codes: Mapping[str, str] = field(default_factory=dict)
-
-    def of_code(self, text: str) -> str:
-        """Return the meaning or remedy of an error code, by its English words."""
-        return with_labels(self.of_codes.get(text, text), self.words)
 
     def __call__(self, key: str, **values: Any) -> str:
         form = self.form_of(key, values)
@@ -77,14 +70,7 @@ def texts_of(code: str, zone: str = "UTC") -> PageTexts:
     words = words_of("drumbeat.campaigns.results.texts", code) | words_of(
         "drumbeat.campaigns.console.texts", code
     )
-    return PageTexts(code, words, zone, {} if code == LANGUAGES[0] else code_texts(code))
-
-
-def code_texts(code: str) -> dict[str, str]:
-    """Return the meanings and remedies of error codes in a language, by the words of
-    `engine.core.error_codes`.
-    """
-    return words_of("drumbeat.campaigns.console.texts", f"codes_{code}")
+    return PageTexts(code, words, zone)
 
 
 def choose_language(chosen: str | None, accepted: str) -> str:
