@@ -6,7 +6,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from drumbeat.campaigns.console.operations import PREFIX
+from drumbeat.campaigns.console.web.operations import PREFIX
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.campaigns.console.web.users import add_token
 from drumbeat.engine.store.database import Pool

@@ -17,7 +17,7 @@ from drumbeat.campaigns.console.campaigns import exporting, result_readings
 from drumbeat.campaigns.console.campaigns import launch_pages as launch
 from drumbeat.campaigns.console.campaigns.changing_pages import differences
 from drumbeat.campaigns.console.new.choices import read_choices
-from drumbeat.campaigns.console.operations import PREFIX
+from drumbeat.campaigns.console.web.operations import PREFIX
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.campaigns.console.web.settings import console_settings
 from drumbeat.campaigns.console.web.uploads import find_upload

@@ -5,8 +5,9 @@ from __future__ import annotations
 from aiohttp import web
 
 from drumbeat.campaigns.console.new.choices import read_choices, write_choices
+from drumbeat.campaigns.console.new.named import upload_of
 from drumbeat.campaigns.console.web.context import console_of
-from drumbeat.campaigns.console.web.forms import field_of, next_part, upload_of
+from drumbeat.campaigns.console.web.forms import field_of, next_part
 from drumbeat.campaigns.console.web.problems import Problem, Refused, problem_of
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect
 from drumbeat.campaigns.console.web.uploads import Upload, remove_beside, store_beside
@@ -39,5 +40,4 @@ async def remove(request: web.Request) -> web.Response:
 
 
 def _page(request: web.Request, upload: Upload, problem: Problem | None) -> web.Response:
-    status = 200 if problem is None else problem.status
-    return page(request, "new_exclusions.html.j2", status, upload=upload, problem=problem)
+    return page(request, "new_exclusions.html.j2", problem=problem, upload=upload)

@@ -22,6 +22,7 @@ from drumbeat import campaigns
 from drumbeat.campaigns.audience.check.bad_rows import BadRow
 from drumbeat.campaigns.audience.check.inspection_process import InspectionRequest
 from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.console.web.context import Console
 from drumbeat.campaigns.console.web.uploads import Upload
 from drumbeat.campaigns.finding import ListFinding
 from drumbeat.campaigns.options.sources import ReadOptions
@@ -124,6 +125,10 @@ class ListChecks:
         finally:
             if self._running.get(upload.reference) is check:
                 del self._running[upload.reference]
+
+
+def list_checks(_: Console) -> ListChecks:
+    return ListChecks()
 
 
 def forget_found(upload: Upload) -> None:
