@@ -43,4 +43,4 @@ def test_every_code_is_explained_in_every_language() -> None:
     english = {text for row in rows for text in (row.meaning, row.remedy)}
     for language in LANGUAGES[1:]:
         assert set(code_texts(language)) == english
-    assert texts_of("de").of_code("check --param") == "prüfen, was die Platzhalter füllt"
+    assert texts_of("de").of_code("check what fills them") == "prüfen, was die Platzhalter füllt"
