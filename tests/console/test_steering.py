@@ -102,7 +102,7 @@ async def test_a_draft_of_an_uploaded_list_can_change_everything(manager: Caller
     assert reply.status == 303, reply.text
     stored = await pool.fetchrow("SELECT recipients, options FROM campaigns WHERE name = 'autumn'")
     assert stored is not None and stored["recipients"] == 2
-    assert (stored["options"]["--window"], stored["options"]["--quiet-hours"]) == (
+    assert (stored["options"]["window"], stored["options"]["quiet_hours"]) == (
         "10:00-20:00",
         "21:00-08:00",
     )

@@ -25,11 +25,11 @@ SCHEMA_PATH = "#/components/schemas/{model}"
 PROBLEM: Schema = {
     "type": "object",
     "properties": {
-        **dict.fromkeys(("type", "title", "detail", "where", "remedy"), TEXT),
+        **dict.fromkeys(("type", "title", "detail", "where", "remedy", "key"), TEXT),
         "status": {"type": "integer"},
         "code": {"enum": CODES},
     },
-    "required": ["type", "title", "status", "detail", "code", "where", "remedy"],
+    "required": ["type", "title", "status", "detail", "code", "where", "remedy", "key"],
     "additionalProperties": False,
 }
 
