@@ -2,7 +2,8 @@
 
 from collections.abc import Collection
 
-from drumbeat.campaigns.options.spec import CampaignSpec, identify_again
+from drumbeat.campaigns.options.identity import identify_again
+from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.asked import Asked
 from drumbeat.campaigns.planning.change import ChangeRequest, allowed_changes
 from drumbeat.campaigns.planning.change_options import change_options
@@ -37,7 +38,7 @@ async def amend_campaign(
         if row is None:
             return None
         known = known_campaign(row)
-        identity = identify_again(spec, guards.schedule, known.options)
+        identity = identify_again(spec, known.options)
         changes = await allowed_changes(connection, known, identity, request)
         if not changes:
             return existing_campaign(row)

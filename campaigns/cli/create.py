@@ -5,6 +5,7 @@ from typing import Any
 
 import typer
 
+from drumbeat.campaigns.cli.campaign_options import takes_options
 from drumbeat.campaigns.cli.changes_text import print_changes
 from drumbeat.campaigns.cli.database_errors import database_blamed
 from drumbeat.campaigns.cli.finding_text import finding_lines
@@ -14,10 +15,8 @@ from drumbeat.campaigns.cli.printing import print_json
 from drumbeat.campaigns.cli.status_text import audience_sum, how_to_start, quota_warning
 from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_database
 from drumbeat.campaigns.command_text import command_text
-from drumbeat.campaigns.options.campaign_spec import campaign_spec
-from drumbeat.campaigns.options.command import takes_options
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.options.values import by_key, require_a_file
+from drumbeat.campaigns.options.values import require_a_file
 from drumbeat.campaigns.planning.checked.template_set import unmatched_text
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.created import CreatedCampaign
@@ -33,7 +32,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
-@takes_options(campaign_spec)
+@takes_options()
 def create(
     *, options: dict[str, Any], dry_run: DryRun = False, json: Json = False, quiet: Quiet = False
 ) -> None:
@@ -42,8 +41,8 @@ def create(
     If you repeat the same command, nothing changes. If the name exists with another file or other options,
     the command refuses.
     """
-    require_a_file(by_key(campaign_spec, options))
-    create_and_show(campaign_spec(**options), dry_run=dry_run, json=json, quiet=quiet)
+    require_a_file(options)
+    create_and_show(CampaignSpec(**options), dry_run=dry_run, json=json, quiet=quiet)
 
 
 def create_and_show(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from drumbeat.campaigns.options.guards import Guards
-from drumbeat.campaigns.options.spec import CampaignSpec, Identity
+from drumbeat.campaigns.options.identity import Identity
+from drumbeat.campaigns.options.spec import CampaignSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

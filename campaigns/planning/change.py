@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from drumbeat.campaigns.describe_database import describe_database
+from drumbeat.campaigns.options.identity import NAME, NOTED, Identity, told
 from drumbeat.campaigns.options.schedule import RECIPIENT
-from drumbeat.campaigns.options.spec import GIVEN, NAME, NOTED, Identity
+from drumbeat.campaigns.options.stored_variables import VARIABLES
 from drumbeat.campaigns.planning.asked import Asked
 from drumbeat.campaigns.planning.change_rules import Change, Effect, decide_changes, effect_of
 from drumbeat.campaigns.planning.removal import remove_planned
@@ -18,14 +19,24 @@ from drumbeat.engine.errors import ConfigurationError, TryLater
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.queries import queries
 
-START_AT = "--start-at"
+START_AT = "start_at"
+
+
+_EXISTS = 'the campaign "{campaign}" exists with another file or other options: '
 
 
 class ChangeRefused(ConfigurationError):
     """The campaign exists with other options, and not all of them may change now."""
 
-    def __init__(self, what: str, changes: Sequence[Change], *, where: str, remedy: str) -> None:
-        super().__init__(what, where=where, remedy=remedy, key="name")
+    def __init__(self, name: str, changes: Sequence[Change], *, where: str) -> None:
+        form, values = told((change.difference, change.reason) for change in changes)
+        super().__init__(
+            _EXISTS + form,
+            where=where,
+            remedy="nothing was changed; use another name or external id, or repeat the original options",
+            key="name",
+            values={"campaign": name, **values},
+        )
         self.changes = changes
 
 
@@ -41,7 +52,7 @@ class KnownCampaign:
 
     def changes_to(self, identity: Identity) -> tuple[Change, ...]:
         """Return the differences from what is asked for, and the consequence of each."""
-        zones = {options.get("--time-zone") for options in (self.options, identity.options)}
+        zones = {options.get("time_zone") for options in (self.options, identity.options)}
         return decide_changes(
             self.state, identity.differences(self.options), in_recipient_zone=RECIPIENT in zones
         )
@@ -73,13 +84,7 @@ async def allowed_changes(
         )
     if effect_of(changes) is not Effect.REFUSED:
         return changes
-    texts = [f"{change.difference}{f' ({change.reason})' if change.reason else ''}" for change in changes]
-    raise ChangeRefused(
-        f'the campaign "{known.name}" exists with another file or other options: {"; ".join(texts)}',
-        changes,
-        where=await describe_database(connection),
-        remedy="nothing was changed; use another name or external id, or repeat the original options",
-    )
+    raise ChangeRefused(known.name, changes, where=await describe_database(connection))
 
 
 class NameTaken(ConfigurationError):
@@ -90,12 +95,13 @@ async def differs(connection: Connection, known: KnownCampaign, identity: Identi
     """Return the error of a create whose name or external id another campaign has."""
     has_name = identity.options[NAME] == known.name
     kind = NameTaken if has_name else ConfigurationError
-    differences = "; ".join(map(str, identity.differences(known.options)))
+    form, values = told((difference, "") for difference in identity.differences(known.options))
     return kind(
-        f'the campaign "{known.name}" exists with another file or other options: {differences}',
+        _EXISTS + form,
         where=await describe_database(connection),
         remedy="use another name or external id, or repeat the original options",
         key="name" if has_name else "external_id",
+        values={"campaign": known.name, **values},
     )
 
 
@@ -138,10 +144,11 @@ async def change_row(
 
 def _columns(known: KnownCampaign, asked: Asked) -> tuple[Any, ...]:
     """Return the arguments of the statement `change_campaign` after the first three."""
-    spec, schedule, noted = asked.spec, asked.guards.schedule, known.options.get(NOTED, {})
+    spec, schedule = asked.spec, asked.guards.schedule
+    beside = {key: known.options[key] for key in (NOTED, VARIABLES) if key in known.options}
     return (
         asked.identity.content_hash,
-        {**asked.identity.options, NOTED: {**noted, GIVEN: dict(spec.given)}},
+        {**asked.identity.options, **beside},
         spec.phone_number_ids,
         spec.on_unknown,
         schedule.window_opens,
@@ -150,9 +157,9 @@ def _columns(known: KnownCampaign, asked: Asked) -> tuple[Any, ...]:
         schedule.start_at,
         schedule.expires_at,
         spec.max_failed,
-        spec.order.priority.word,
-        spec.order.share_percent,
-        spec.order.pause_at_failed,
+        spec.urgency.word,
+        spec.share,
+        spec.pause_at_failed,
     )
 
 

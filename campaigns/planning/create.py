@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from functools import partial
 
-from drumbeat.campaigns.options.spec import AUDIENCE_CONTENT, CampaignSpec
+from drumbeat.campaigns.options.identity import AUDIENCE_CONTENT
+from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.change import ChangeRequest, Replaced, allowed_changes, differs
 from drumbeat.campaigns.planning.change_options import change_options
 from drumbeat.campaigns.planning.change_rules import Effect, effect_of

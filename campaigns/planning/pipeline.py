@@ -15,8 +15,8 @@ from drumbeat.campaigns.planning.opened.step import Opened
 from drumbeat.campaigns.planning.staged.step import Staged, stage_audience
 from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.template_shares import shares_in
-from drumbeat.engine.core.campaign_template import freeze_templates
 from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.core.template.campaign_template import freeze_templates
 from drumbeat.engine.sending.header_file_uploads import OpenUploads
 
 NOT_STORED = 0  # the id of the campaign of a dry run

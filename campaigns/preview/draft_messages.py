@@ -16,8 +16,8 @@ from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.checked.template_set import load_templates
 from drumbeat.campaigns.planning.staged.filling import fill
 from drumbeat.campaigns.preview.recipient import values_for
-from drumbeat.engine.core.campaign_template import CampaignTemplate
-from drumbeat.engine.core.rendering import RenderedMessage, render_message
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.rendering import RenderedMessage, render_message
 from drumbeat.engine.store.database import Pool
 
 SAMPLE_ROWS_MAX = 100  # as many as a person leafs through

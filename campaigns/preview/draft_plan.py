@@ -13,7 +13,7 @@ from drumbeat.campaigns.phones.zones import RecipientZones
 from drumbeat.campaigns.planning.created import CreatedCampaign
 from drumbeat.campaigns.preview.plan import CampaignPlan, PlanFacts, plan_from
 from drumbeat.campaigns.prices import PriceTable
-from drumbeat.engine.core.quota import QuotaScope
+from drumbeat.engine.core.limits.quota import QuotaScope
 from drumbeat.engine.store.database import Pool
 
 

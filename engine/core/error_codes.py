@@ -123,13 +123,13 @@ ERROR_CODES: dict[int, ErrorCode] = {
     131052: _SYSTEMATIC("the service could not download the media", "check the link"),
     131053: _SYSTEMATIC("the service could not upload the media", "check its type and size"),
     131056: _THROTTLE(Scope.PAIR, "too many messages to the same recipient in a short time", _WAITS),
-    132000: _SYSTEMATIC("the number of parameters differs from the template", "check --param"),
+    132000: _SYSTEMATIC("the number of parameters differs from the template", "check what fills them"),
     132001: _PAUSE_CAMPAIGN("the template does not exist in this language", "check its name and language"),
     132005: _FAIL(
         "the text is too long with its values filled in", "shorten the values: a retry alone does not help"
     ),
     132007: _PAUSE_CAMPAIGN("the template breaks a policy of the service", "use another one"),
-    132012: _SYSTEMATIC("the parameters do not match the template's placeholders", "check --param"),
+    132012: _SYSTEMATIC("the parameters do not match the template's placeholders", "check what fills them"),
     132015: _PAUSE_CAMPAIGN(
         "the template is paused", "wait until the service resumes it, or use another one"
     ),

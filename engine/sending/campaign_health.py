@@ -100,7 +100,7 @@ class CampaignHealth:
             return
         words = (
             f"{budget.failed:,} of {budget.recipients:,} recipients failed,"
-            f" more than --pause-at-failed {budget.pause_at_failed}"
+            f" more than the limit of {budget.pause_at_failed}"
         )
         await self._pause(connection, campaign_id, words, ReasonCode.FAILURES_EXCEEDED)
 

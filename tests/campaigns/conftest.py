@@ -57,7 +57,14 @@ async def ready(pool: Pool, database_url: str) -> str:
 def spec(write_audience: WriteAudience) -> CampaignSpec:
     rows = [f"{PHONE + row},Name {row},A{row}" for row in range(10)]
     path = write_audience("phone,name,order\n" + "\n".join(rows) + "\n")
-    return CampaignSpec("spring", "order", "en", path, ("1001", "1002"), params=("name", "order"))
+    return CampaignSpec(
+        name="spring",
+        template="order",
+        language="en",
+        audience=path,
+        number=["1001", "1002"],
+        param=["name", "order"],
+    )
 
 
 @pytest.fixture

@@ -147,7 +147,7 @@ async def test_variables_arrive_as_they_were_written(
     )
     path = write_audience(file.getvalue())
 
-    await create_campaign(ready, replace(spec, audience=path, params=("name", '="\\{')))
+    await create_campaign(ready, replace(spec, audience=path, param=["name", '="\\{']))
 
     assert [row["variables"] for row in await recipients(pool)] == [[value, '"\\{'] for value in values]
 
@@ -204,9 +204,9 @@ async def test_a_template_without_placeholders_needs_no_params(
         "INSERT INTO templates (name, language, status, definition) VALUES ('plain', 'en', 'APPROVED', $1)",
         {"components": [{"type": "BODY", "text": "Hello"}]},
     )
-    with pytest.raises(UsageError, match="0 placeholders, but --param is given once: remove --param"):
-        await create_campaign(ready, replace(spec, template="plain", params=("name",)))
-    await create_campaign(ready, replace(spec, template="plain", params=()))
+    with pytest.raises(UsageError, match="0 placeholders, but param is given once: remove param"):
+        await create_campaign(ready, replace(spec, template="plain", param=["name"]))
+    await create_campaign(ready, replace(spec, template="plain", param=[]))
 
     assert (await recipients(pool))[0]["variables"] == []
 

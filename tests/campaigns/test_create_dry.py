@@ -58,7 +58,7 @@ async def test_it_leaves_what_an_interrupted_create_left(ready: str, pool: Pool,
 
 async def test_what_a_create_refuses_is_refused(ready: str, pool: Pool, spec: CampaignSpec) -> None:
     with pytest.raises(UsageError, match="2 placeholders"):
-        await create_campaign(ready, replace(spec, params=("name",)), dry_run=True)
+        await create_campaign(ready, replace(spec, param=["name"]), dry_run=True)
     with pytest.raises(ConfigurationError, match="unknown phone number ID 9"):
-        await create_campaign(ready, replace(spec, numbers=("9",)), dry_run=True)
+        await create_campaign(ready, replace(spec, number=["9"]), dry_run=True)
     assert await everything(pool) == NOTHING

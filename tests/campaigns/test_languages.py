@@ -7,7 +7,7 @@ import pytest
 
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
-from drumbeat.engine.core.campaign_template import frozen_templates
+from drumbeat.engine.core.template.campaign_template import frozen_templates
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
@@ -109,8 +109,8 @@ async def test_languages_with_other_placeholders_are_refused(
 @pytest.mark.parametrize(
     ("changes", "difference"),
     [
-        ({"language_column": None}, "--language-column was tongue"),
-        ({"strict_language": True}, "--strict-language"),
+        ({"language_column": None}, "language_column was tongue"),
+        ({"strict_language": True}, "strict_language"),
     ],
 )
 async def test_the_options_belong_to_the_identity(

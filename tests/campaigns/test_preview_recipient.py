@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from drumbeat.campaigns.options.guards import GuardOptions
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.cut import range_size
@@ -34,8 +33,7 @@ async def planned(
     phones = [phones[row - 1] if row % REPEATED == 1 else phone for row, phone in enumerate(phones)]
     people = tmp_path / "people.csv"
     people.write_text("phone,name,order\n" + "".join(f"{phone},Ana,A1\n" for phone in phones))
-    guards = GuardOptions(quiet_hours=request.param)
-    await create_campaign(ready, replace(spec, audience=people, guards=guards, numbers=("1001",)))
+    await create_campaign(ready, replace(spec, audience=people, quiet_hours=request.param, number=["1001"]))
 
 
 async def test_each_row_leads_to_its_recipient(pool: Pool, planned: None) -> None:

@@ -11,7 +11,7 @@ from drumbeat.campaigns.planning.checked.numbers import limits_per_s_of
 from drumbeat.campaigns.planning.checked.template_set import load_templates
 from drumbeat.campaigns.planning.opened.step import Opened
 from drumbeat.campaigns.sql import statements
-from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

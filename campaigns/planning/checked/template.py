@@ -5,10 +5,10 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from drumbeat.campaigns.sql import statements
-from drumbeat.engine.core.campaign_template import CampaignTemplate
-from drumbeat.engine.core.message import Media
-from drumbeat.engine.core.placeholder import Placeholder
-from drumbeat.engine.core.placeholder_changes import placeholder_differences
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.compiled import Media
+from drumbeat.engine.core.template.placeholder import Placeholder
+from drumbeat.engine.core.template.placeholder_changes import placeholder_differences
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.store.database import Connection
 
@@ -21,7 +21,7 @@ _ANY_MEDIA = Media(media_id="0")
 
 
 def placeholders_of(template: CampaignTemplate) -> tuple[Placeholder, ...]:
-    """Return the placeholders in the order of `--param`. Raise UnusableTemplate if it cannot be filled."""
+    """Return the placeholders in the order of `param`. Raise UnusableTemplate if it cannot be filled."""
     media = _ANY_MEDIA if template.header_kind else None
     return tuple(replace(template, header_media=media).compiled().placeholders)
 
@@ -81,15 +81,21 @@ def check_header(template: CampaignTemplate) -> None:
     if kind and media is None:
         raise UsageError(
             f"{what} needs one {kind} in its header",
-            remedy="name it with --header-column, --header-file, --header-link or --header-media-id",
+            remedy="name it with {header_column}, {header_file}, {header_link} or {header_media_id}",
+            values={},
         )
     if media is not None and not kind:
         raise UsageError(
-            f"{what} has no media in its header", remedy="remove the options that begin with --header-"
+            f"{what} has no media in its header",
+            remedy="remove the options that begin with {header}",
+            values={},
         )
     if media is not None and media.filename and kind != "document":
         raise UsageError(
-            f"{what} has a header with {kind}, which shows no file name", remedy="remove --header-filename"
+            f"{what} has a header with {kind}, which shows no file name",
+            remedy="remove {header_filename}",
+            key="header_filename",
+            values={},
         )
 
 

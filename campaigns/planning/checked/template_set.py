@@ -13,7 +13,7 @@ from drumbeat.campaigns.planning.checked.template import (
     other_languages,
 )
 from drumbeat.campaigns.pluralise import pluralise
-from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.store.database import Connection
 
@@ -35,8 +35,8 @@ async def load_templates(
 
 async def _load(connection: Connection, spec: CampaignSpec, database: str) -> list[CampaignTemplate]:
     if spec.message is not None:
-        return [CampaignTemplate(spec.template, spec.language, {}, None, spec.message)]
-    variants = spec.variants or (Variant("", spec.template),)
+        return [CampaignTemplate(spec.first_template, spec.language, {}, None, spec.message)]
+    variants = spec.variants or (Variant("", spec.first_template),)
     found = [await _languages(connection, spec, variant, database) for variant in variants]
     in_all = [language for language in found[0] if all(language in languages for languages in found)]
     return [languages[language] for languages in found for language in in_all]
@@ -71,12 +71,12 @@ def unmatched_text(unmatched: Mapping[str, int]) -> str:
 
 
 def check_languages(spec: CampaignSpec, unmatched: Mapping[str, int]) -> None:
-    """Raise ConfigurationError if --strict-language is given and rows name no language of a template."""
+    """Raise ConfigurationError if `strict_language` is given and rows name no language of a template."""
     if spec.strict_language and unmatched:
         rows = pluralise(sum(unmatched.values()), "row names", "rows name")
         raise ConfigurationError(
-            f"{rows} no language of the template, and --strict-language allows none:"
-            f" {unmatched_text(unmatched)}",
+            f"{rows} no language of the template, and {{strict_language}} allows none: {{unmatched}}",
             where=f"{spec.audience_name}, column {spec.language_column}",
             remedy="correct the cells, or add the languages to the template",
+            values={"unmatched": unmatched_text(unmatched)},
         )

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from drumbeat.campaigns.options.order import canary_of
 from drumbeat.campaigns.planning.checked.step import Checked
 from drumbeat.campaigns.planning.cut.range_cut import RangeCut
 from drumbeat.campaigns.planning.cut.range_size import RangePlan, plan_ranges, range_size
@@ -46,7 +47,7 @@ class Cut:
 def cut_ranges(opened: Opened, checked: Checked, staged: Staged) -> Cut:
     """Return how the staged rows are cut. Sending begins at the start time, or now."""
     asked, rows, limits_per_s = opened.asked, staged.rows, checked.limits_per_s
-    canary, hours, now = asked.spec.order.canary, asked.guards.recipient_hours, datetime.now(UTC)
+    canary, hours, now = canary_of(asked.spec), asked.guards.recipient_hours, datetime.now(UTC)
     plan = plan_ranges(
         [chunk.recipients for chunk in rows.chunks],
         range_size(rows.recipients, limits_per_s),

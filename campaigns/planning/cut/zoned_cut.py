@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 from drumbeat.campaigns.phones.zones import RecipientZones
 from drumbeat.campaigns.planning.cut.range_cut import without_lines
 from drumbeat.campaigns.planning.cut.range_size import RangePlan
-from drumbeat.engine.core.recipient_reasons import WORDS, RecipientReason
-from drumbeat.engine.core.sending_hours import SendingHours
+from drumbeat.engine.core.limits.recipient_reasons import WORDS, RecipientReason
+from drumbeat.engine.core.limits.sending_hours import SendingHours
 
 # The skip reason of a recipient whose zones share no hour, or are not known.
 NO_HOURS = WORDS[RecipientReason.NO_SENDING_HOURS].encode()

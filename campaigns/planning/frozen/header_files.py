@@ -9,7 +9,7 @@ from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.opened.step import Session
 from drumbeat.campaigns.planning.staged.step import Staged
 from drumbeat.campaigns.progress import PlanProgress
-from drumbeat.engine.core.header_file import HEAD_BYTES, mime_type
+from drumbeat.engine.core.template.header_file import HEAD_BYTES, mime_type
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.sending.header_file_uploads import FileUploads, OpenUploads, sha256_of
 from drumbeat.engine.store.header_files import HeaderFile

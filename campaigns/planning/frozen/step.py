@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from drumbeat.campaigns.options.spec import GIVEN, NOTED, UNMATCHED, CampaignSpec
+from drumbeat.campaigns.options.identity import NOTED, UNMATCHED
+from drumbeat.campaigns.options.order import canary_of
+from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.options.stored_variables import VARIABLES
 from drumbeat.campaigns.planning.change import Replaced
 from drumbeat.campaigns.planning.counts import PlanCounts
@@ -21,7 +23,7 @@ from drumbeat.campaigns.planning.opened.step import Opened
 from drumbeat.campaigns.planning.removal import remove_leftovers
 from drumbeat.campaigns.planning.staged.step import Staged
 from drumbeat.campaigns.sql import statements
-from drumbeat.engine.core.campaign_template import freeze_templates
+from drumbeat.engine.core.template.campaign_template import freeze_templates
 from drumbeat.engine.errors import TryLater
 from drumbeat.engine.sending.header_file_uploads import OpenUploads
 from drumbeat.engine.store.database import Connection
@@ -89,7 +91,7 @@ async def _finish(connection: Connection, spec: CampaignSpec, campaign_id: int, 
 async def _insert_canary(
     connection: Connection, spec: CampaignSpec, campaign_id: int, recipients: int, below: int
 ) -> None:
-    if (canary := spec.order.canary) is None:
+    if (canary := canary_of(spec)) is None:
         return
     await connection.execute(
         statements("plan")["insert_canary"],
@@ -113,7 +115,7 @@ def _columns(opened: Opened, staged: Staged) -> tuple[Any, ...]:
         {
             **identity.options,
             VARIABLES: list(staged.filling.rules.params),
-            NOTED: {**opened.source.noted, **unmatched, GIVEN: dict(spec.given)},
+            NOTED: {**opened.source.noted, **unmatched},
         },
         freeze_templates(staged.filling.templates),
         spec.phone_number_ids,
@@ -124,7 +126,7 @@ def _columns(opened: Opened, staged: Staged) -> tuple[Any, ...]:
         schedule.start_at,
         schedule.expires_at,
         spec.max_failed,
-        spec.order.priority.word,
-        spec.order.share_percent,
-        spec.order.pause_at_failed,
+        spec.urgency.word,
+        spec.share,
+        spec.pause_at_failed,
     )

@@ -20,7 +20,7 @@ from drumbeat.engine.store.database import Connection
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """A file or a campaign that `--exclude` names. `content` identifies it."""
+    """A file or a campaign that `exclude` names. `content` identifies it."""
 
     content: str
     source: OpenAudience | None
@@ -64,9 +64,10 @@ async def _phones(source: OpenAudience, rules: RowRules) -> AsyncIterator[bytes]
         if batch.rejects:
             reject = batch.rejects[0]
             raise ConfigurationError(
-                f"the phone {reject.value!r} of --exclude cannot be read: {reject.reason}",
+                "the phone {phone!r} of {exclude} cannot be read: {reason}",
                 where=f"{table.name}, line {reject.line}",
                 remedy="correct it, or this person would get the message",
+                values={"phone": reject.value, "reason": reject.reason},
             )
         yield "".join(f"{canonical_phone(phone)}\n" for phone in batch.phones).encode()
     source.require_unchanged()

@@ -19,11 +19,11 @@ async def open_source(url: str, spec: CampaignSpec, files: ExitStack) -> OpenAud
 
     Rows that are not in a file are all read here, so that no transaction stays open while they are planned.
     """
-    if isinstance(spec.audience, Path):
+    if isinstance(spec.source, Path):
         # Reading a workbook takes seconds; the loop must notice a signal meanwhile.
-        return await asyncio.to_thread(files.enter_context, open_table(spec.audience, spec.reading))
+        return await asyncio.to_thread(files.enter_context, open_table(spec.source, spec.reading))
     spool = files.enter_context(Spool(spec.audience_name))
-    noted = await _filled(url, spec.audience, spool)
+    noted = await _filled(url, spec.source, spool)
     return OpenAudience(spool.name, spool, noted=noted)
 
 

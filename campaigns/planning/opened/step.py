@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from drumbeat.campaigns.audience.check.corrections import sha256_of as corrected_rows
 from drumbeat.campaigns.audience.open.opening import OpenAudience
+from drumbeat.campaigns.options.identity import identify
 from drumbeat.campaigns.options.param_texts import is_link
-from drumbeat.campaigns.options.spec import CampaignSpec, identify
+from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.asked import Asked
 from drumbeat.campaigns.planning.opened.exclusion import Exclusion, open_exclusions
 from drumbeat.campaigns.planning.opened.source import open_source
@@ -53,10 +54,10 @@ async def open_campaign(url: str, spec: CampaignSpec, progress: ProgressCallback
         header = await asyncio.to_thread(_header_content, spec)
         connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
         try:
-            exclusions = await open_exclusions(connection, spec.exclude, files)
+            exclusions = await open_exclusions(connection, spec.exclude or (), files)
             excluded = [exclusion.content for exclusion in exclusions]
             corrected = corrected_rows(spec.corrections)
-            identity = identify(spec, guards.schedule, audience, excluded, header, corrected)
+            identity = identify(spec, audience, excluded, header, corrected)
             await lock_names(connection, spec.name, spec.external_id)
             yield Opened(
                 session=Session(url=url, connection=connection, progress=progress),
@@ -72,7 +73,7 @@ def _header_content(spec: CampaignSpec) -> str | None:
     """Return the identity of the one link or file of all headers: the link, or the hash of the file; None if
     there is neither.
     """
-    if spec.header is None or spec.header_column is not None:
+    if spec.header is None or spec.header_file is None:
         return None
     named = spec.header[1:]
     return named if is_link(named) else sha256_of(spec.media_directory / named)

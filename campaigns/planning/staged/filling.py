@@ -14,7 +14,7 @@ from drumbeat.campaigns.planning.checked.template_set import load_templates
 from drumbeat.campaigns.planning.staged.params import read_params
 from drumbeat.campaigns.planning.staged.spec_rules import rules_for
 from drumbeat.campaigns.reject import REASONS
-from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.database import Connection
 
@@ -33,7 +33,7 @@ def fill(spec: CampaignSpec, templates: Sequence[CampaignTemplate], header: Sequ
     Raise UsageError for a placeholder that nothing fills, or that not all templates have, and as
     `read_params` does.
     """
-    found = read_params(templates[0], spec.params, [*header, *spec.mapped])
+    found = read_params(templates[0], spec.param or (), [*header, *spec.mapped])
     filled = [template.filled(found.buttons) for template in templates]
     check_same_placeholders(filled)
     rules = replace(rules_for(spec, filled), params=found.columns)
@@ -60,4 +60,6 @@ def _require_header_file(kind: str, path: Path) -> None:
     except OSError:
         problem = "media_unreadable"
     if problem is not None:
-        raise UsageError(f"--header-file {path} cannot be sent as {kind}: {REASONS[problem]}")
+        raise UsageError(
+            f"{{header_file}} {{path}} cannot be sent as {kind}: {REASONS[problem]}", values={"path": path}
+        )

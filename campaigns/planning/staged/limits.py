@@ -16,16 +16,18 @@ def require_recipients(spec: CampaignSpec, rows: StagedRows, rejects: Path | Non
     name = spec.audience_name
     if spec.strict and rows.rejected:
         raise ConfigurationError(
-            f"{pluralise(rows.rejected, 'row is', 'rows are')} rejected, and --strict allows none",
+            f"{pluralise(rows.rejected, 'row is', 'rows are')} rejected, and {{strict}} allows none",
             where=name,
-            remedy=listed,
+            remedy="{listed}",
+            values={"listed": listed},
         )
-    most = spec.guards.max_recipients
+    most = spec.max_recipients
     if most is not None and rows.recipients > most:
         raise ConfigurationError(
-            f"the audience has {rows.recipients:,} recipients, and --max-recipients allows {most:,}",
+            f"the audience has {rows.recipients:,} recipients, and {{max_recipients}} allows {most:,}",
             where=name,
-            remedy="check that this is the right audience, or raise --max-recipients",
+            remedy="check that this is the right audience, or raise {max_recipients}",
+            values={},
         )
     if not rows.rows:
         rejected = f": all {rows.rejected:,} rows are rejected" if rows.rejected else ""
@@ -33,5 +35,8 @@ def require_recipients(spec: CampaignSpec, rows: StagedRows, rejects: Path | Non
         raise ConfigurationError(f"there is nobody to send to{problem}", where=name, remedy=listed)
     if not rows.recipients:
         raise ConfigurationError(
-            "there is nobody to send to: --exclude names all recipients", where=name, remedy=listed
+            "there is nobody to send to: {exclude} names all recipients",
+            where=name,
+            remedy="{listed}",
+            values={"listed": listed},
         )

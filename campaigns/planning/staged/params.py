@@ -1,4 +1,4 @@
-"""A reader of `--param` for a template: it finds the column that fills each placeholder.
+"""A reader of `param` for a template: it finds the column that fills each placeholder.
 
 Law: if the text before the first colon is the word of a placeholder, the rest is the column, whatever it
 holds. Any other text is a column of its own, for the next placeholder in order.
@@ -12,8 +12,8 @@ from difflib import get_close_matches
 from drumbeat.campaigns.audience.check.columns import has_column
 from drumbeat.campaigns.options.param_texts import is_literal
 from drumbeat.campaigns.pluralise import pluralise
-from drumbeat.engine.core.campaign_template import CampaignTemplate
-from drumbeat.engine.core.placeholder import MEDIA, Placeholder
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.placeholder import MEDIA, Placeholder
 from drumbeat.engine.errors import UsageError
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+:.+")
@@ -33,7 +33,7 @@ class Params:
 
 @dataclass(slots=True)
 class _Given:
-    """The texts of `--param` by their two forms. `unknown` texts look named, but name nothing."""
+    """The texts of `param` by their two forms. `unknown` texts look named, but name nothing."""
 
     by_word: dict[str, str] = field(default_factory=dict)
     in_order: list[str] = field(default_factory=list)
@@ -52,14 +52,17 @@ def read_params(template: CampaignTemplate, params: Sequence[str], columns: Sequ
     named = [each for each in required if each.word in given.by_word]
     if named and given.in_order:
         raise UsageError(
-            f"--param fills {_listed(named)} of {_title(template)} by name, and others in order",
+            f"{{param}} fills {{named}} of {_title(template)} by name, and others in order",
             remedy=f"name all of them: {_forms(required)}",
+            values={"named": _listed(named)},
         )
     if not named:
         _check_count(template, given.in_order, required)
     elif missing := [each for each in required if each.word not in given.by_word]:
         raise UsageError(
-            f"--param leaves out {_listed(missing)} of {_title(template)}", remedy=f"add {_forms(missing)}"
+            f"{{param}} leaves out {{missing}} of {_title(template)}",
+            remedy=f"add {_forms(missing)}",
+            values={"missing": _listed(missing)},
         )
     chosen = [each for each in optional if each.word in given.by_word]
     in_order = [given.by_word[each.word] for each in named] or given.in_order
@@ -84,10 +87,12 @@ def _sorted(
             looks_named = not is_literal(param) and _NAME.fullmatch(param) and not has_column(columns, param)
             (given.unknown if looks_named else given.in_order).append(param)
         elif word in given.by_word:
-            raise UsageError(f'--param names "{word}" twice', remedy="remove one")
+            raise UsageError(f'{{param}} names "{word}" twice', remedy="remove one", values={})
         elif not column:
             raise UsageError(
-                f"--param {param} names no column", remedy=f"write {word}:COLUMN or {word}:=text"
+                f"{{param}} {word}: names no column",
+                remedy=f"write {word}:COLUMN or {word}:=text",
+                values={},
             )
         else:
             given.by_word[word] = column
@@ -103,9 +108,10 @@ def _unknown(template: CampaignTemplate, param: str, placeholders: Sequence[Plac
     hint = f'; perhaps you mean "{near[0]}"' if near else ""
     has = f"it has {', '.join(words)}" if words else "it has none"
     return UsageError(
-        f'--param {param}: {_title(template)} has no placeholder "{name}", and the audience no column of'
+        f'{{param}} {{text}}: {_title(template)} has no placeholder "{name}", and the audience no column of'
         f" that name{hint}",
         remedy=f"{has}; see `drumbeat templates show {template.name}`",
+        values={"text": param},
     )
 
 
@@ -114,10 +120,9 @@ def _check_count(template: CampaignTemplate, given: Sequence[str], required: Seq
         return
     times = "once" if len(given) == 1 else f"{len(given)} times"
     raise UsageError(
-        f"{_title(template)} has {pluralise(len(required), 'placeholder')}, but --param is given {times}",
-        remedy=f"give a column or =text for each, in this order: {_listed(required)}"
-        if required
-        else "remove --param",
+        f"{_title(template)} has {pluralise(len(required), 'placeholder')}, but {{param}} is given {times}",
+        remedy="give a column or =text for each, in this order: {required}" if required else "remove {param}",
+        values={"required": _listed(required)},
     )
 
 
@@ -131,4 +136,4 @@ def _listed(placeholders: Sequence[Placeholder]) -> str:
 
 def _forms(placeholders: Sequence[Placeholder]) -> str:
     words = dict.fromkeys(each.word for each in placeholders)
-    return " ".join(f"--param {word}:COLUMN" for word in words)
+    return " ".join(f"{{param}} {word}:COLUMN" for word in words)

@@ -32,11 +32,11 @@ async def recent_campaigns(connection: Connection, spec: CampaignSpec) -> tuple[
     """Return the campaigns of the last RECENT_DAYS with the most people of the staged audience, ten at most.
 
     If the audience is the result of a campaign, that campaign is left out: a retry means the same people. A
-    message to one person, which has no options as given, gets none: it must not wait for a look at all
-    recipients of a week.
+    campaign whose options name no audience, such as a message to one person, gets none: it must not wait for
+    a look at all recipients of a week.
     """
-    if not spec.given:
+    if spec.read_from is not None:
         return ()
-    source = [spec.audience.name] if isinstance(spec.audience, CampaignResult) else []
+    source = [spec.source.name] if isinstance(spec.source, CampaignResult) else []
     rows = await connection.fetch(statements("plan")["recent_campaigns"], RECENT_DAYS, [spec.name, *source])
     return tuple(RecentCampaign(**dict(row)) for row in rows)

@@ -7,7 +7,7 @@ from drumbeat.campaigns.audience.check.row_check import RowRules
 from drumbeat.campaigns.audience.check.template_choice import TemplateChoice
 from drumbeat.campaigns.options.sources import CampaignResult
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.engine.core.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
 
 
 def rules_for(spec: CampaignSpec, templates: Sequence[CampaignTemplate]) -> RowRules:
@@ -24,8 +24,8 @@ def rules_for(spec: CampaignSpec, templates: Sequence[CampaignTemplate]) -> RowR
 
 def _spec_rules(spec: CampaignSpec) -> RowRules:
     """Return the rules of the rows. Stored people were read before, so no rule of a file applies to them."""
-    if isinstance(spec.audience, CampaignResult):
-        return RowRules(params=tuple(spec.params), is_stored=True)
+    if isinstance(spec.source, CampaignResult):
+        return RowRules(params=tuple(spec.param or ()), is_stored=True)
     return file_rules(spec)
 
 
@@ -33,10 +33,10 @@ def file_rules(spec: CampaignSpec) -> RowRules:
     """Return the rules of files: of the audience, if it is one, and of those that `exclude` names."""
     return RowRules(
         spec.phone_column,
-        tuple(spec.params),
+        tuple(spec.param or ()),
         spec.region,
         spec.mapped,
         spec.defaults,
-        tuple(spec.as_mobile),
+        tuple(spec.as_mobile or ()),
         corrections=spec.corrections,
     )

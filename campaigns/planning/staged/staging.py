@@ -31,7 +31,7 @@ class Chunk:
     """The staged rows that are frozen in one transaction: lines after `above_line`, up to `last_line`.
 
     `batches` has the numbers of their batches. `duplicates` counts rows that repeat an earlier one, and
-    `excluded` rows that --exclude names. Both are known after `find_duplicates`.
+    `excluded` rows that `exclude` names. Both are known after `find_duplicates`.
     """
 
     above_line: int
