@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from drumbeat.emulator.templates.template import MEDIA_FORMATS, Component, Template, placeholders
+from drumbeat.emulator.templates.placeholders import placeholders
+from drumbeat.emulator.templates.template import MEDIA_FORMATS, Component, Template
 
 
 def lacking_example(template: Template) -> bool:
