@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from drumbeat.emulator.account import Account
 from drumbeat.emulator.config import EmulatorConfig
+from drumbeat.emulator.deliveries import Deliveries
 from drumbeat.emulator.events.events import Events
 from drumbeat.emulator.events.subscriber import ALL_FIELDS, Subscriber
-from drumbeat.emulator.deliveries import Deliveries
 
 APP_LIMIT = 1_000
 

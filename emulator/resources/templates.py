@@ -11,7 +11,6 @@ from drumbeat.emulator.templates.read import read_template
 from drumbeat.emulator.templates.template import CATEGORIES, STATUSES
 from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
-
 FILTERS = ("name", "status", "category", "language")
 _FILTER_WORDS = {"status": STATUSES, "category": CATEGORIES}
 
