@@ -6,6 +6,7 @@ from itertools import count
 from drumbeat.emulator.account import Account
 from drumbeat.emulator.clock import Clock
 from drumbeat.emulator.config import EmulatorConfig, FaultConfig, NumberConfig
+from drumbeat.emulator.deliveries import Deliveries
 from drumbeat.emulator.events.events import Events
 from drumbeat.emulator.events.packer import Packer
 from drumbeat.emulator.events.subscriptions import Subscriptions
@@ -74,12 +75,15 @@ class MessagingService:
         self.media = MediaStore(clock, self.ids)
         self.faults = Faults(config.seed, clock, self.numbers)
         self.schedule = StatusSchedule(self.people, config.status_delay)
-        self.events = Events(clock, self.ledger, self.schedule, self.faults, self.numbers, self.accounts)
+        self.deliveries = Deliveries(clock, self.ledger, self.schedule)
+        self.events = Events(
+            clock, self.ledger, self.schedule, self.deliveries, self.faults, self.numbers, self.accounts
+        )
         self.packer = Packer(config, clock, self.ledger, self.numbers, self.accounts, self.people)
         self.standing = Standing(clock, self.events.announce)
         self.reviewer = Reviewer(clock, config.review_delay_s, self.accounts, self.events.announce)
         self.incoming = IncomingMessages(clock, self.ids, self.people, self.events.announce)
-        self.subscriptions = Subscriptions(config, self.accounts, self.events, self.schedule)
+        self.subscriptions = Subscriptions(config, self.accounts, self.events, self.deliveries)
 
     def _furnish(self) -> None:
         config = self.config

@@ -55,6 +55,8 @@ class StatusSchedule:
         self._ready: list[Status] = []
         self._waiting = 0
         self.dropped = 0
+        # Messages without statuses that a fault fails: indexes of the ledger.
+        self.failing: set[int] = set()
 
     def __len__(self) -> int:
         return self._waiting
@@ -79,6 +81,14 @@ class StatusSchedule:
         self._add(due_ns, index, DELIVERED, 0)
         if people.reads(recipient):
             self._add(due_ns + int(delay_ns[READ] * _SPREADS[bits >> 20 & 1023]), index, READ, 0)
+
+    def delivery_ns(self, index: int, recipient: int, accepted_ns: int) -> int | None:
+        """Return when a message without statuses is delivered, or None if it fails."""
+        if index in self.failing or self._people.failure(recipient) is not None:
+            return None
+        bits = self._people.bits(recipient)
+        sent_ns = accepted_ns + int(self._delay_ns[SENT] * _SPREADS[bits & 1023])
+        return sent_ns + int(self._delay_ns[DELIVERED] * _SPREADS[bits >> 10 & 1023])
 
     def add(self, status: Status) -> None:
         """Schedule one status."""

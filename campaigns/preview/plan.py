@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from drumbeat.campaigns.campaign import find_campaign, require_planned
-from drumbeat.campaigns.options.spec import NOTED, UNMATCHED
+from drumbeat.campaigns.options.identity import NOTED, UNMATCHED
 from drumbeat.campaigns.phones.countries import PREFIX_DIGITS, by_country
 from drumbeat.campaigns.preview.days import days_of, number_limits
 from drumbeat.campaigns.preview.recipient import SCAN_TIMEOUT_S

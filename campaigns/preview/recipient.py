@@ -83,7 +83,7 @@ async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecip
     templates = frozen_templates(row["template"])
     if templates[0].message is not None:
         raise UsageError(f'"{name}" is a message of `message send`, not of a template')
-    found = await _find(pool, campaign.campaign_id, choice, row["options"].get("--region"))
+    found = await _find(pool, campaign.campaign_id, choice, row["options"].get("region"))
     if found is None:
         raise ConfigurationError(
             _nobody(name, choice), where=await describe_database(pool), remedy="choose another one"

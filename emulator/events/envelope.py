@@ -31,8 +31,8 @@ class Update(NamedTuple):
     contact: dict[str, Any] | None = None
 
 
-def envelope(updates: Iterable[Update], product: str, displays: dict[str, str]) -> bytes:
-    """Return the body of one POST. `displays` gives the display phone number of each number id."""
+def envelope(updates: Iterable[Update], product: str, displays: dict[str, str], unix_s: int) -> bytes:
+    """Return the body of one POST at a time. `displays` gives the display phone number of each number id."""
     entries: dict[str, list[dict[str, Any]]] = {}
     lists: dict[tuple[str | None, str], dict[str, Any]] = {}
     for update in updates:
@@ -48,7 +48,10 @@ def envelope(updates: Iterable[Update], product: str, displays: dict[str, str]) 
         value[update.list_name].append(update.value)
         if update.contact is not None and update.contact not in value["contacts"]:
             value["contacts"].append(update.contact)
-    entry = [{"id": account_id, "changes": changes} for account_id, changes in entries.items()]
+    # Without a time, a client by others fails (open point).
+    entry = [
+        {"id": account_id, "time": unix_s, "changes": changes} for account_id, changes in entries.items()
+    ]
     return _escaped(orjson.dumps({"object": f"{product}_business_account", "entry": entry}))
 
 

@@ -54,7 +54,7 @@ class Packer:
         self._batches += 1
         updates = (self._update(each) if isinstance(each, Status) else each for each in waiting)
         displays = {number.id: number.display_phone_number for number in self._numbers.values()}
-        body = envelope(updates, self._config.product, displays)
+        body = envelope(updates, self._config.product, displays, self._clock.unix_s(now_ns))
         return Batch(now_ns, self._batches, body, len(waiting), 1, now_ns)
 
     def _update(self, status: Status) -> Update:

@@ -1,9 +1,17 @@
 """The template, and the parameters that a send must have for it."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from drumbeat.emulator.templates.lengths import (
+    BODY_LIMIT_CHARACTERS,
+    HEADER_LIMIT_CHARACTERS,
+    URL_LIMIT_CHARACTERS,
+    Room,
+    room_of,
+)
+from drumbeat.emulator.templates.placeholders import PLACEHOLDER, placeholders
 
 CATEGORIES = ("MARKETING", "UTILITY", "AUTHENTICATION")
 STATUSES = ("PENDING", "APPROVED", "REJECTED", "PAUSED", "DISABLED")
@@ -12,8 +20,6 @@ HEADER_FORMATS = ("TEXT", *MEDIA_FORMATS, "LOCATION")
 # The value that fills a button on send (open point). A URL is filled only if it has a variable.
 _REQUIRED_BUTTONS = {"URL": "url", "COPY_CODE": "copy_code", "OTP": "url"}
 _OPTIONAL_BUTTONS = {"QUICK_REPLY": "quick_reply", "FLOW": "flow", "CATALOG": "catalog"}
-
-_PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 Component = Mapping[str, Any]
 
@@ -24,15 +30,19 @@ class Needs:
     as they appear.
 
     `header_kind`: the kind of media of the header, or location. `buttons` maps a button's index to the value
-    that must fill it (`url`, `copy_code`), `optional_buttons` to one that may.
+    that must fill it (`url`, `copy_code`), `optional_buttons` to one that may. `url_rooms` are by the same
+    index.
     """
 
-    body: tuple[str, ...] = ()
-    header: tuple[str, ...] = ()
-    header_kind: str | None = None
-    buttons: Mapping[str, str] = field(default_factory=dict)
-    optional_buttons: Mapping[str, str] = field(default_factory=dict)
-    named: bool = False
+    body: tuple[str, ...]
+    header: tuple[str, ...]
+    header_kind: str | None
+    buttons: Mapping[str, str]
+    optional_buttons: Mapping[str, str]
+    named: bool
+    body_room: Room
+    header_room: Room
+    url_rooms: Mapping[str, Room]
 
 
 @dataclass(slots=True)
@@ -73,7 +83,7 @@ class Template:
         by_type = {str(component.get("type", "")).upper(): component for component in self.components}
         header = by_type.get("HEADER", {})
         named = dict(zip(self.needs.body, map(str, values), strict=False))
-        body = _PLACEHOLDER.sub(
+        body = PLACEHOLDER.sub(
             lambda found: named.get(found.group(1), found.group()), by_type.get("BODY", {}).get("text", "")
         )
         return {
@@ -94,11 +104,6 @@ class Template:
         }
 
 
-def placeholders(text: str) -> tuple[str, ...]:
-    """Return the placeholders of a text, each once: `Hi {{1}}, {{2}}` gives `("1", "2")`."""
-    return tuple(dict.fromkeys(_PLACEHOLDER.findall(text)))
-
-
 def _in_order(names: tuple[str, ...], *, named: bool) -> tuple[str, ...]:
     """Return the names in the order of the parameters of a send: by number, 10 after 9, or as they appear if
     named.
@@ -111,14 +116,24 @@ def needs_of(components: Sequence[Component], *, named: bool) -> Needs:
     by_type = {str(component.get("type", "")).upper(): component for component in components}
     header = by_type.get("HEADER", {})
     header_format = str(header.get("format", "TEXT")).upper()
+    header_text = header.get("text", "") if header_format == "TEXT" else ""
+    body_text = by_type.get("BODY", {}).get("text", "")
+    body, header_names = _in_order(placeholders(body_text), named=named), placeholders(header_text)
     buttons = by_type.get("BUTTONS", {}).get("buttons", [])
     return Needs(
-        body=_in_order(placeholders(by_type.get("BODY", {}).get("text", "")), named=named),
-        header=placeholders(header.get("text", "")) if header_format == "TEXT" else (),
+        body=body,
+        header=header_names,
         header_kind=header_format.lower() if header_format != "TEXT" else None,
         buttons=_filled_by(_REQUIRED_BUTTONS, buttons),
         optional_buttons=_filled_by(_OPTIONAL_BUTTONS, buttons),
         named=named,
+        body_room=room_of(body_text, body, BODY_LIMIT_CHARACTERS),
+        header_room=room_of(header_text, header_names, HEADER_LIMIT_CHARACTERS),
+        url_rooms={
+            str(index): room_of(url, placeholders(url)[:1], URL_LIMIT_CHARACTERS)
+            for index, button in enumerate(buttons)
+            if placeholders(url := str(button.get("url", "")))
+        },
     )
 
 

@@ -77,7 +77,7 @@ def test_values_are_cut_and_without_nul() -> None:
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     path = tmp_path / "none" / "r.csv"
-    with pytest.raises(ConfigurationError, match="--rejects"), RejectFile(path, AUDIENCE) as rejects:
+    with pytest.raises(ConfigurationError, match="rejects"), RejectFile(path, AUDIENCE) as rejects:
         rejects.add([Reject(1, "row_shape", "", "x")])
 
 

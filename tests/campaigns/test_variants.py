@@ -28,7 +28,7 @@ async def experiment(
     )
     rows = [f"{PHONE + n},Name {n},A{n},{('en', 'pt')[n % 2]}" for n in range(400)]
     path = write_audience("phone,name,order,tongue\n" + "\n".join(rows) + "\n", name="many.csv")
-    return replace(spec, audience=path, variants=(SHORT, LONG))
+    return replace(spec, audience=path, template=None, variant=[str(SHORT), str(LONG)])
 
 
 async def indexes(pool: Pool, campaign_id: int) -> list[int]:
@@ -51,11 +51,15 @@ async def test_variants_and_languages_divide_the_people_independently(
     assert await indexes(pool, both.campaign_id) == [
         2 * variant + n % 2 for n, variant in enumerate(variants)
     ]
-    assert [(share.variant, share.name, share.language) for share in both.templates] == [
+    assert [(share.variant, share.name, share.language) for share in both.campaign.templates] == [
         ("short", "order", "en"), ("short", "order", "pt_BR"), ("long", "parcel", "en"), ("long", "parcel", "pt_BR"),
     ]  # fmt: skip
-    assert sum(share.recipients or 0 for share in both.templates) == 400
-    assert 250 < sum(share.recipients or 0 for share in plain.templates if share.variant == "long") < 350
+    assert sum(share.recipients or 0 for share in both.campaign.templates) == 400
+    assert (
+        250
+        < sum(share.recipients or 0 for share in plain.campaign.templates if share.variant == "long")
+        < 350
+    )
 
 
 async def test_another_experiment_divides_otherwise(ready: str, pool: Pool, experiment: CampaignSpec) -> None:
@@ -71,17 +75,17 @@ async def test_a_language_counts_if_every_variant_has_it(
 ) -> None:
     await pool.execute("DELETE FROM templates WHERE name = 'parcel' AND language = 'pt_BR'")
     created = await create_campaign(ready, replace(experiment, language_column="tongue"))
-    assert [(share.variant, share.language) for share in created.templates] == [
+    assert [(share.variant, share.language) for share in created.campaign.templates] == [
         ("short", "en"),
         ("long", "en"),
     ]
-    assert created.unmatched == {"pt": 200}
+    assert created.audience.unmatched == {"pt": 200}
 
 
 async def test_the_weights_belong_to_the_identity(ready: str, experiment: CampaignSpec) -> None:
     await create_campaign(ready, experiment)
-    with pytest.raises(ConfigurationError, match="--variant was short=order:1, long=parcel:3 and is"):
-        await create_campaign(ready, replace(experiment, variants=(SHORT, replace(LONG, weight=1))))
+    with pytest.raises(ConfigurationError, match="variant was short=order:1, long=parcel:3 and is"):
+        await create_campaign(ready, replace(experiment, variant=[str(SHORT), str(replace(LONG, weight=1))]))
 
 
 async def test_the_report_has_the_results_of_each_variant(

@@ -45,7 +45,7 @@ def test_a_manifest_from_its_first_apply_to_its_end(
     assert effects(drumbeat.ok(*apply, "--max-failed", "5", "--json").json) == {"--max-failed": "applied"}
     manifest.write_text(MANIFEST.replace('"name"', '"=friend"'))
     changed = drumbeat.ok(*apply, "--max-failed", "5", "--json").json
-    assert effects(changed) == {"--param": "planned anew"}
+    assert effects(changed) == {"param": "planned anew"}
     assert drumbeat.ok(*apply, "--max-failed", "5", "--json").json["unchanged"] is True
 
     drumbeat.ok("campaign", "run", "external:crm-7", "--quiet")
@@ -53,7 +53,7 @@ def test_a_manifest_from_its_first_apply_to_its_end(
     manifest.write_text(MANIFEST)
     refused = drumbeat(*apply, "--json")
     assert (refused.exit_code, refused.json["refused"]) == (78, True)
-    assert effects(refused.json) == {"--max-failed": "refused", "--param": "refused"}
+    assert effects(refused.json) == {"max_failed": "refused", "param": "refused"}
     assert "--param was =friend, order and is name, order" in refused.complaint
     assert service.accepted() == 10
 

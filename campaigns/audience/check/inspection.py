@@ -9,6 +9,7 @@ from drumbeat.campaigns.audience.check.duplicate_counter import DuplicateCounter
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, require_no_reject_list
 from drumbeat.campaigns.audience.check.row_check import PHONES_ONLY, RowRules, row_check
 from drumbeat.campaigns.audience.open.opening import open_table
+from drumbeat.campaigns.finding import Findings, ListFinding
 from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
 from drumbeat.campaigns.progress import PlanProgress, ProgressCallback, no_progress
 from drumbeat.engine.core.phone_aliases import canonical_phone
@@ -19,7 +20,7 @@ class Inspection:
     """The contents of a file. `good` rows can be sent to; `duplicates` of them repeat an earlier phone.
 
     `form` is what the file holds. A CSV file also has `encoding` and `delimiter`. `encoding_guessed` says
-    that the file does not name its encoding.
+    that the file does not name its encoding. `findings` are as `Finding.as_json` gives them.
     """
 
     columns: Sequence[str]
@@ -32,6 +33,7 @@ class Inspection:
     duplicates: int
     reject_codes: Mapping[str, int]
     rejects_path: Path | None
+    findings: Sequence[ListFinding] = ()
 
     @property
     def rejected(self) -> int:
@@ -61,11 +63,14 @@ def inspect_audience(
         require_no_reject_list(reader.header, reader.name)
         check = row_check(reader.header, reader.name, rules)
         rows = good = 0
+        findings = Findings()
+        findings.update(reader.findings)
         for read in map(check.corrected, reader.batches()):
             batch = check.check(read)
             rejects.add(batch.rejects)
             if bad_rows is not None:
                 bad_rows.add(reader, read, batch.rejects)
+            findings.update(batch.findings)
             phones.add(map(canonical_phone, batch.phones))
             rows, good = rows + batch.rows, good + len(batch.phones)
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
@@ -81,4 +86,5 @@ def inspect_audience(
             duplicates=phones.count(),
             reject_codes=dict(rejects.counts),
             rejects_path=rejects.publish(),
+            findings=findings.as_json(),
         )

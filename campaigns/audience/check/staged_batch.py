@@ -8,6 +8,7 @@ from drumbeat.campaigns.audience.check.row_check import CheckedBatch, RowCheck, 
 from drumbeat.campaigns.audience.check.template_choice import add_bounded
 from drumbeat.campaigns.audience.open.reader import Piece, RowBatch, read_plain
 from drumbeat.campaigns.audience.open.spool import read_spooled
+from drumbeat.campaigns.finding import Findings
 from drumbeat.campaigns.reject import Reject
 from drumbeat.engine.core.phone_aliases import canonical_phone
 
@@ -37,7 +38,7 @@ class StagedBatch:
 
     `keys` has line and canonical phone of each row, and the index of the template if there are several.
     `recipients` has line, phone as in the file, index of the template, and the variables as an array.
-    `CheckedBatch` explains `unmatched` and `files`.
+    `CheckedBatch` explains `unmatched`, `files` and `findings`.
     """
 
     read_bytes: int
@@ -48,6 +49,7 @@ class StagedBatch:
     rejects: list[Reject]
     files: frozenset[str] = frozenset()
     unmatched: Counter[str] = field(default_factory=Counter)
+    findings: Findings = field(default_factory=Findings)
 
 
 class PieceCheck:
@@ -75,8 +77,10 @@ class PieceCheck:
 def _joined(parts: Sequence[StagedBatch], read_bytes: int) -> StagedBatch:
     with_rows = [part for part in parts if part.rows]
     unmatched: Counter[str] = Counter()
-    for part in with_rows:
+    findings = Findings()
+    for part in parts:
         add_bounded(unmatched, part.unmatched)
+        findings.update(part.findings)
     return StagedBatch(
         read_bytes,
         sum(part.rows for part in with_rows),
@@ -86,6 +90,7 @@ def _joined(parts: Sequence[StagedBatch], read_bytes: int) -> StagedBatch:
         [reject for part in parts for reject in part.rejects],
         frozenset().union(*(part.files for part in parts)),
         unmatched,
+        findings,
     )
 
 
@@ -111,6 +116,7 @@ def encode_for_copy(batch: CheckedBatch) -> StagedBatch:
         batch.rejects,
         batch.files,
         batch.unmatched,
+        batch.findings,
     )
 
 

@@ -27,6 +27,7 @@ from drumbeat.campaigns.audience.open.encoding import (
     decode,
     detect,
 )
+from drumbeat.campaigns.finding import Findings
 from drumbeat.campaigns.reject import Reject
 
 LINE_CHARACTERS_MAX = 1 << 20  # a line is held in memory; a file with a longer one is not a table
@@ -79,6 +80,7 @@ class AudienceTable(Protocol):
     """A table of recipients, whatever it was read from: a header, then rows in pieces, once.
 
     `form` names what it was read from. `delimiter` and `encoding` are those of a CSV file, else None.
+    `findings` are those that the form shows before any row is checked.
     """
 
     @property
@@ -93,6 +95,8 @@ class AudienceTable(Protocol):
     def encoding(self) -> Encoding | None: ...
     @property
     def delimiter(self) -> str | None: ...
+    @property
+    def findings(self) -> Findings: ...
 
     def pieces(self) -> Iterator[Piece]:
         """Return the rows in pieces of about a mebibyte, at least one piece."""
@@ -133,6 +137,7 @@ class AudienceReader:
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self.name = name
+        self.findings = Findings()
         self.encoding: Encoding = detect(file)
         self.total_bytes = os.fstat(file.fileno()).st_size
         self._pieces = split_lines(decode(file, self.encoding, name), name)

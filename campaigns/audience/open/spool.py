@@ -25,6 +25,7 @@ from drumbeat.campaigns.audience.open.temporary_file import (
     temporary_file,
     temporary_file_errors,
 )
+from drumbeat.campaigns.finding import Findings
 
 FAILURE = "the audience cannot be read"
 BATCH_ROWS = 5_000  # a source writes so many rows at once, about a megabyte
@@ -45,6 +46,7 @@ class Spool:
         self.form = ""
         self.header: Row = []
         self.first = 1
+        self.findings = Findings()
         with temporary_file_errors(FAILURE):
             self.file = file or temporary_file()
         self._bytes = 0
@@ -101,6 +103,7 @@ class SpooledTable:
         self.header = spool.header
         self.total_bytes = spool.file.seek(0, 2)
         self._file = spool.file
+        self.findings = spool.findings
         self._first = spool.first
 
     def pieces(self) -> Iterator[Piece]:

@@ -1,6 +1,6 @@
 """The compiler of templates: a template becomes the pieces that each message of a campaign joins.
 
-The placeholders have the order of `--param`: the media of a header that differ by recipient, header text,
+The placeholders have the order of `param`: the media of a header that differ by recipient, header text,
 body, buttons. Within a text, a POSITIONAL template orders them by number, a NAMED one by first appearance.
 The shapes of components are an open point.
 """
@@ -123,7 +123,8 @@ class _Reader:
             raise UnusableTemplate(
                 f"the header needs one {kind}, given by media id or by link",
                 where=self._where,
-                remedy="give --header-column, --header-file, --header-link or --header-media-id",
+                remedy="give {header_column}, {header_file}, {header_link} or {header_media_id}",
+                values={},
             )
         return {
             "type": kind,

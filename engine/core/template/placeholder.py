@@ -20,8 +20,8 @@ class Placeholder:
 
     @property
     def word(self) -> str:
-        """Return the word for `--param WORD:COLUMN`. No name of the service has a hyphen, so none is such a
-        word.
+        """Return the word for `WORD:COLUMN` of `param`. No name of the service has a hyphen, so none is such
+        a word.
         """
         if self.button is not None:
             return f"button-{self.button}"

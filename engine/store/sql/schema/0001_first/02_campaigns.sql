@@ -30,7 +30,7 @@ CREATE TABLE campaigns (
     name             text        NOT NULL UNIQUE,
     external_id      text        UNIQUE,      -- a second name, given by the user's own system
     content_hash     text        NOT NULL,    -- of the audience file and all options: the same input again changes nothing
-    options          jsonb       NOT NULL,    -- as the command line gave them
+    options          jsonb       NOT NULL,    -- as given, by key; beside them the hashes of what files held
     retry_of         bigint      REFERENCES campaigns,  -- the campaign whose failed recipients this one sends to; NULL: none
     state            text        NOT NULL DEFAULT 'draft'
         CHECK (state IN ('draft', 'scheduled', 'running', 'paused', 'finished', 'cancelled', 'expired')),

@@ -1,0 +1,20 @@
+"""The lines that warn of what a list's good rows hold: for `audience check`, `create` and `apply`."""
+
+from collections.abc import Iterable, Iterator
+
+from drumbeat.campaigns.finding import ListFinding
+from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.engine.core.sanitise import sanitise
+
+
+def finding_lines(findings: Iterable[ListFinding]) -> Iterator[str]:
+    """Give a line for each finding. `findings` are as `Finding.as_json` gives them."""
+    for finding in findings:
+        places = [f'column "{finding["column"]}"'] if finding["column"] else []
+        if finding["lines"]:
+            more = ", …" if finding["count"] > len(finding["lines"]) else ""
+            places.append(f"line {', '.join(map(str, finding['lines']))}{more}")
+        example = f": {finding['example']!r}" if finding["example"] else ""
+        where = f" ({'; '.join(places)}{example})" if places else ""
+        count = pluralise(finding["count"], "cell" if finding["column"] else "row")
+        yield sanitise(f"warning: {count}{where}: {finding['text']}")

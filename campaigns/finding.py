@@ -1,0 +1,93 @@
+"""The findings about a list: what looks wrong or was repaired in rows that are good, and the table of texts.
+
+A finding leaves nobody out. What leaves a row out is a reject, and what makes a list unreadable is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from typing_extensions import TypedDict
+
+LINES_MAX = 5  # of each finding, enough to look at the file
+EXAMPLE_CHARACTERS_MAX = 80
+
+# Code → what is found, with its cure. The column and the lines are added where it is shown.
+FINDINGS: dict[str, str] = {}
+
+
+class ListFinding(TypedDict):
+    """A warning about cells of good rows in one column. `lines`: the first of them; `example`: the first
+    cell.
+    """
+
+    code: str
+    column: str
+    count: int
+    lines: list[int]
+    example: str
+    text: str
+
+
+@dataclass(slots=True)
+class Finding:
+    """Cells of one column with the same finding. `lines`: the first of them, from 1; empty for a whole file.
+
+    `example` is the first cell as it was written; it is empty if it would show a phone.
+    """
+
+    code: str
+    column: str
+    count: int = 0
+    lines: list[int] = field(default_factory=list)
+    example: str = ""
+
+    @property
+    def text(self) -> str:
+        return FINDINGS[self.code]
+
+    def as_json(self) -> ListFinding:
+        return {
+            "code": self.code,
+            "column": self.column,
+            "count": self.count,
+            "lines": self.lines,
+            "example": self.example,
+            "text": self.text,
+        }
+
+
+@dataclass(slots=True)
+class Findings:
+    """The findings about a list, by code and column, in the order in which they were found."""
+
+    _by_key: dict[tuple[str, str], Finding] = field(default_factory=dict)
+
+    def add(
+        self, code: str, column: str, lines: Iterable[int] = (), example: str = "", count: int = 0
+    ) -> None:
+        """Add cells of a column. `count`: how many, if `lines` does not have them all."""
+        every = list(lines)
+        shown = example[:EXAMPLE_CHARACTERS_MAX]
+        self._add(Finding(code, column, count or len(every), every[:LINES_MAX], shown))
+
+    def update(self, others: Findings) -> None:
+        """Add what another part of the list showed."""
+        for finding in others._by_key.values():
+            self._add(finding)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self._by_key.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._by_key)
+
+    def as_json(self) -> list[ListFinding]:
+        return [finding.as_json() for finding in self._by_key.values()]
+
+    def _add(self, more: Finding) -> None:
+        found = self._by_key.setdefault((more.code, more.column), Finding(more.code, more.column))
+        found.count += more.count
+        found.lines = (found.lines + more.lines)[:LINES_MAX]
+        found.example = found.example or more.example
