@@ -63,9 +63,9 @@ async def check(request: web.Request) -> web.Response:
     if found is None:
         under_way = checks.under_way(upload)
         return reply({"ended": False, "checked": 0 if under_way is None else under_way.rows, "found": None})
-    if found.refused is not None:
+    if (problem := found.problem) is not None:
         forget_found(upload)
-        raise found.refused
+        raise problem
     return reply({"ended": True, "checked": found.rows, "found": asdict(found)})
 
 
