@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from drumbeat.emulator.account import Account
 from drumbeat.emulator.config import EmulatorConfig
+from drumbeat.emulator.deliveries import Deliveries
 from drumbeat.emulator.events.events import Events
 from drumbeat.emulator.events.subscriber import ALL_FIELDS, Subscriber
-from drumbeat.emulator.deliveries import Deliveries
 
 APP_LIMIT = 1_000
 
@@ -77,6 +77,15 @@ class Subscriptions:
             app.subscriber = None
         else:
             app.subscribe(url, ALL_FIELDS, self._config.event_retry_wait_s)
+        self.refresh()
+
+    def let_hear(self, account: Account, *, hears: bool) -> None:
+        """Set whether the first app gets the events of an account."""
+        app_id = self._config.app_id
+        if hears:
+            account.subscribed_apps.add(app_id)
+        else:
+            account.subscribed_apps.discard(app_id)
         self.refresh()
 
     def turn_statuses(self, *, on: bool) -> None:

@@ -11,7 +11,6 @@ from drumbeat.emulator.templates.read import read_template
 from drumbeat.emulator.templates.template import CATEGORIES, STATUSES
 from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
-
 FILTERS = ("name", "status", "category", "language")
 _FILTER_WORDS = {"status": STATUSES, "category": CATEGORIES}
 
@@ -32,7 +31,7 @@ class TemplateEndpoints:
                 raise Refused(100, f"{name} is one of {', '.join(words)}, not {', '.join(unknown)}")
         kept = [
             record
-            for record in (template.record() for template in book)
+            for record in (template.record(request.query.get("fields")) for template in book)
             if all(record[name] in values for name, values in wanted.items())
         ]
         summary = {
