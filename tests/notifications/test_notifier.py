@@ -13,7 +13,8 @@ from drumbeat.engine.notifications.notifier import Pauses, notifying
 from drumbeat.engine.process.notification_settings import NotificationSettings, WebhookSettings, mail_settings
 from drumbeat.engine.store.campaign_states import apply_event
 from drumbeat.engine.store.database import Pool
-from tests.notifications.sinks import Hook, Mailbox, free_port, hook, mail_server
+from tests.kit.ports import free_port
+from tests.notifications.sinks import Hook, Mailbox, hook, mail_server
 from tests.sending.planted import plant_campaign
 
 QUICK = Pauses(look_s=0.02, gather_s=0.0, failures_s=0.02)
