@@ -34,6 +34,7 @@ _NUMBER_FIELDS = (
     "quality_rating",
     "status",
     "pin",
+    "tier_word",
 )
 
 
@@ -130,7 +131,10 @@ def _check_references(service: MessagingService) -> None:
 
 
 def _dump_account(account: Account) -> dict[str, Any]:
-    templates = [{**template.record(), "reason": template.reason} for template in account.book]
+    templates = [
+        {**template.record(), "reason": template.reason, "quality": template.quality}
+        for template in account.book
+    ]
     return {
         "id": account.id,
         "name": account.name,

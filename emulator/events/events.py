@@ -7,7 +7,7 @@ from drumbeat.emulator.account import Account
 from drumbeat.emulator.clock import Clock
 from drumbeat.emulator.deliveries import Deliveries
 from drumbeat.emulator.events.envelope import MESSAGES, Update
-from drumbeat.emulator.events.subscriber import Subscriber
+from drumbeat.emulator.events.subscriber import ALL_FIELDS, Subscriber
 from drumbeat.emulator.faults.table import Faults
 from drumbeat.emulator.identity import Number
 from drumbeat.emulator.ledger.kinds import MessageKind
@@ -43,9 +43,12 @@ class Events:
         self._stopped: set[int] = set()
 
     def announce(self, update: Update) -> None:
-        """Queue an event for every subscriber of its account and field."""
+        """Queue an event for every subscriber of its account and field. An account or a field that the
+        service does not know is for every subscriber.
+        """
         for subscriber in self.subscribers:
-            if subscriber.wants(update.account_id, update.field):
+            is_known = update.account_id in self._accounts and update.field in ALL_FIELDS
+            if not is_known or subscriber.wants(update.account_id, update.field):
                 subscriber.queue(update)
 
     def move_due(self) -> None:

@@ -79,6 +79,15 @@ class Subscriptions:
             app.subscribe(url, ALL_FIELDS, self._config.event_retry_wait_s)
         self.refresh()
 
+    def let_hear(self, account: Account, *, hears: bool) -> None:
+        """Set whether the first app gets the events of an account."""
+        app_id = self._config.app_id
+        if hears:
+            account.subscribed_apps.add(app_id)
+        else:
+            account.subscribed_apps.discard(app_id)
+        self.refresh()
+
     def turn_statuses(self, *, on: bool) -> None:
         """Turn statuses on or off for messages that are accepted from now on."""
         self.statuses_on = on

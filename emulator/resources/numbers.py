@@ -114,7 +114,7 @@ def number_record(number: Number) -> dict[str, Any]:
         "display_phone_number": number.display_phone_number,
         "verified_name": number.verified_name,
         "quality_rating": number.quality_rating,
-        "messaging_limit_tier": number.tiers.word,
+        "messaging_limit_tier": number.tier_shown,
         "status": number.status,
         "throughput": {"level": number.throughput_level},
     }

@@ -31,7 +31,7 @@ class TemplateEndpoints:
                 raise Refused(100, f"{name} is one of {', '.join(words)}, not {', '.join(unknown)}")
         kept = [
             record
-            for record in (template.record() for template in book)
+            for record in (template.record(request.query.get("fields")) for template in book)
             if all(record[name] in values for name, values in wanted.items())
         ]
         summary = {

@@ -14,7 +14,10 @@ from drumbeat.emulator.templates.lengths import (
 from drumbeat.emulator.templates.placeholders import PLACEHOLDER, placeholders
 
 CATEGORIES = ("MARKETING", "UTILITY", "AUTHENTICATION")
-STATUSES = ("PENDING", "APPROVED", "REJECTED", "PAUSED", "DISABLED")
+STATUSES = ("PENDING", "APPROVED", "REJECTED", "PAUSED", "DISABLED", "IN_APPEAL", "PENDING_DELETION")
+# What a template is after an event that is no status. A flagged one stays what it was (open point).
+STATUS_AFTER_EVENT = {"FLAGGED": None, "REINSTATED": "APPROVED", "UNLOCKED": "APPROVED"}
+TEMPLATE_EVENTS = (*STATUSES, *STATUS_AFTER_EVENT)
 MEDIA_FORMATS = ("IMAGE", "VIDEO", "DOCUMENT")
 HEADER_FORMATS = ("TEXT", *MEDIA_FORMATS, "LOCATION")
 # The value that fills a button on send (open point). A URL is filled only if it has a variable.
@@ -57,6 +60,7 @@ class Template:
     status: str = "PENDING"
     parameter_format: str = "POSITIONAL"
     reason: str = "NONE"
+    quality: str = "UNKNOWN"
     needs: Needs = field(init=False)
     # The template has only positional parameters of the body, which the send path checks in a shorter way.
     body_alone: bool = field(init=False)
@@ -66,9 +70,13 @@ class Template:
         needs = self.needs
         self.body_alone = not (needs.header or needs.header_kind or needs.buttons or needs.named)
 
-    def record(self) -> dict[str, Any]:
-        """Return the template as the list shows it."""
+    def record(self, fields: str | None = None) -> dict[str, Any]:
+        """Return the template as the list shows it. The quality comes only if the `fields` of a query
+        name it.
+        """
+        quality = {"quality_score": {"score": self.quality}} if "quality_score" in (fields or "") else {}
         return {
+            **quality,
             "id": self.id,
             "name": self.name,
             "language": self.language,
@@ -93,14 +101,13 @@ class Template:
             "buttons": [button.get("text", "") for button in by_type.get("BUTTONS", {}).get("buttons", [])],
         }
 
-    def announcement(self) -> dict[str, Any]:
-        """Return the event that announces its status (open point)."""
+    def announcement(self, **change: Any) -> dict[str, Any]:
+        """Return an event about the template (open point)."""
         return {
-            "event": self.status,
+            **change,
             "message_template_id": int(self.id),
             "message_template_name": self.name,
             "message_template_language": self.language,
-            "reason": self.reason,
         }
 
 

@@ -278,7 +278,7 @@ async def test_too_many_files_are_refused_with_the_way_out(
 
 
 OPTIONS: list[tuple[dict[str, Any], str]] = [
-    ({"header": "foto"}, 'no column "foto".*the columns are'),
+    ({"header_column": "foto"}, 'no column "foto".*the columns are'),
     ({"param": ["name:name"]}, "leaves out button 0 code.*add param button-0:COLUMN"),
     ({"param": ["name:name", "button-0:code", "button-2:code"]}, 'no placeholder "button-2"'),
     ({"header_column": None}, "needs one image in its header.*header_column"),

@@ -1,1 +1,1 @@
-"""Helpers that tests of several folders share."""
+"""What tests of several folders use. Each name stands here once."""

@@ -30,11 +30,7 @@ class WrongLimit:
     problem: Problem
 
 
-async def show_numbers(request: web.Request) -> web.Response:
-    return await _numbers(request)
-
-
-async def _numbers(request: web.Request, wrong: WrongLimit | None = None) -> web.Response:
+async def show_numbers(request: web.Request, wrong: WrongLimit | None = None) -> web.Response:
     status = 200 if wrong is None else wrong.problem.status
     values = await _standing(request)
     return page(request, "numbers.html.j2", status, **values, stream="/live/numbers", wrong=wrong)
@@ -74,7 +70,7 @@ async def limit(request: web.Request) -> web.Response:
         asked = LimitRequest.model_construct(limit_per_s=read_limit(text))
         await actions.set_limit(console_of(request), caller_of(request), number, asked)
     except UsageError as error:
-        return await _numbers(request, WrongLimit(number, text, problem_of(error)))
+        return await show_numbers(request, WrongLimit(number, text, problem_of(error)))
     return redirect("/numbers")
 
 

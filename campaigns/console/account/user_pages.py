@@ -19,11 +19,7 @@ from drumbeat.engine.errors import NotFound, UsageError
 USERS, TOKENS = "/users", "/tokens"
 
 
-async def show_users(request: web.Request) -> web.Response:
-    return await _users(request)
-
-
-async def _users(
+async def show_users(
     request: web.Request, problem: Problem | None = None, *, name: str = "", role: str = Role.LOOK
 ) -> web.Response:
     """Show the users. `name` and `role` are the values that were typed."""
@@ -39,7 +35,7 @@ async def add(request: web.Request) -> web.Response:
         await _require_new(request, name)
         await _store(request, name)
     except UsageError as error:
-        return await _users(request, problem_of(error), name=name, role=role)
+        return await show_users(request, problem_of(error), name=name, role=role)
     return redirect(USERS)
 
 
@@ -62,11 +58,7 @@ def _role(text: str) -> Role:
         raise UsageError(f"{text!r} is no role", remedy=f"use one of {', '.join(Role)}") from None
 
 
-async def show_user(request: web.Request) -> web.Response:
-    return await _user(request)
-
-
-async def _user(request: web.Request, problem: Problem | None = None) -> web.Response:
+async def show_user(request: web.Request, problem: Problem | None = None) -> web.Response:
     user = await user_named(console_of(request).pool, request.match_info["name"])
     return page(request, "user.html.j2", user=user, problem=problem, roles=list(Role))
 
@@ -77,7 +69,7 @@ async def change(request: web.Request) -> web.Response:
     try:
         await _store(request, name)
     except UsageError as error:
-        return await _user(request, problem_of(error))
+        return await show_user(request, problem_of(error))
     return redirect(path_of("users", name))
 
 
@@ -96,7 +88,7 @@ async def remove(request: web.Request) -> web.Response:
     try:
         await actions.remove_user(console_of(request), caller_of(request), request.match_info["name"])
     except UsageError as error:
-        return await _user(request, problem_of(error))
+        return await show_user(request, problem_of(error))
     return redirect(USERS)
 
 
@@ -105,11 +97,7 @@ def _ask(request: web.Request, kind: str, name: str) -> web.Response:
     return page(request, "remove.html.j2", kind=kind, name=name)
 
 
-async def show_tokens(request: web.Request) -> web.Response:
-    return await _tokens(request)
-
-
-async def _tokens(request: web.Request, status: int | None = None, **given: Any) -> web.Response:
+async def show_tokens(request: web.Request, status: int | None = None, **given: Any) -> web.Response:
     values = {"typed": {"name": "", "role": Role.LOOK}, "made": None, **given}
     tokens = await list_tokens(console_of(request).pool)
     return page(request, "tokens.html.j2", status, tokens=tokens, roles=list(Role), **values)
@@ -124,8 +112,8 @@ async def make_token(request: web.Request) -> web.Response:
         asked = TokenRequest(name=name, role=_role(role))
         made = await actions.add_token(console_of(request), caller_of(request), asked)
     except UsageError as error:
-        return await _tokens(request, problem=problem_of(error), typed={"name": name, "role": role})
-    return await _tokens(request, 201, made=made)
+        return await show_tokens(request, problem=problem_of(error), typed={"name": name, "role": role})
+    return await show_tokens(request, 201, made=made)
 
 
 async def ask_remove_token(request: web.Request) -> web.Response:

@@ -61,9 +61,9 @@ async def check(console: Console, name: str, asked: ListCheckRequest) -> Checked
     if found is None:
         under_way = checks.under_way(upload)
         return {"ended": False, "checked": 0 if under_way is None else under_way.rows, "found": None}
-    if found.refused is not None:
+    if (problem := found.problem) is not None:
         forget_found(upload)
-        raise found.refused
+        raise problem
     return {"ended": True, "checked": found.rows, "found": found}
 
 

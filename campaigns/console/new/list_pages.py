@@ -32,10 +32,6 @@ OF_ONE_SHEET = ("phone_column", "default", "param", "language_column")
 AS_MOBILE = ("BR", "MX", "AR")
 
 
-async def show_upload(request: web.Request) -> web.Response:
-    return _upload_page(request, None)
-
-
 async def upload(request: web.Request) -> web.Response:
     """Store the file, and go on to its address."""
     part = await next_part(request, "audience")
@@ -44,7 +40,7 @@ async def upload(request: web.Request) -> web.Response:
     try:
         stored = await store_upload(console_of(request).own, part)
     except (DrumbeatError, Refused) as error:
-        return _upload_page(request, problem_of(error))
+        return await show_upload(request, problem_of(error))
     if name := request.query.get("like", ""):
         await choose_like(request, stored, name)
     return redirect(with_query(path_of("new", stored.reference), like=name))
@@ -58,7 +54,7 @@ async def show_list(request: web.Request) -> web.Response:
     try:
         sheets = await _sheets(stored)
     except DrumbeatError as error:
-        return _upload_page(request, problem_of(error))
+        return await show_upload(request, problem_of(error))
     if len(sheets) > 1 and "sheet" not in read_choices(stored):
         return page(request, "new_sheet.html.j2", upload=stored, sheets=sheets)
     return await _list(request, stored, sheets)
@@ -108,7 +104,7 @@ async def _list(request: web.Request, stored: Upload, sheets: list[str]) -> web.
     except DrumbeatError as error:
         problem = problem_of(error)
         if len(sheets) < 2:
-            return _upload_page(request, problem)
+            return await show_upload(request, problem)
         return page(request, "new_sheet.html.j2", problem=problem, upload=stored, sheets=sheets)
     return _list_page(request, step, sheets, await _offered(request), None)
 
@@ -129,7 +125,7 @@ def _list_page(
     )
 
 
-def _upload_page(request: web.Request, problem: Problem | None) -> web.Response:
+async def show_upload(request: web.Request, problem: Problem | None = None) -> web.Response:
     most, like = console_of(request).own.upload_bytes_max, request.query.get("like", "")
     return page(request, "new_upload.html.j2", problem=problem, bytes_max=most, like=like)
 

@@ -21,9 +21,8 @@ from drumbeat.campaigns.console.people.shapes import (
     SuppressionsQuery,
 )
 from drumbeat.campaigns.console.people.suppression_import import import_upload
-from drumbeat.campaigns.console.web.attachments import attachment
+from drumbeat.campaigns.console.web.attachments import attachment, csv_bytes
 from drumbeat.campaigns.console.web.context import Console, caller_of, console_of
-from drumbeat.campaigns.console.web.csv_text import csv_bytes
 from drumbeat.campaigns.console.web.forms import next_part, part_text
 from drumbeat.campaigns.console.web.replying import worked
 from drumbeat.campaigns.console.web.uploads import discard, store_upload

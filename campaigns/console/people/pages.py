@@ -76,12 +76,8 @@ def _person(
     )
 
 
-async def ask_erase(request: web.Request) -> web.Response:
+async def ask_erase(request: web.Request, problem: Problem | None = None) -> web.Response:
     """Show the data that goes and stays."""
-    return await _ask_erase(request)
-
-
-async def _ask_erase(request: web.Request, problem: Problem | None = None) -> web.Response:
     return page(request, "erase.html.j2", problem=problem, history=await _history(request))
 
 
@@ -91,7 +87,7 @@ async def erase(request: web.Request) -> web.Response:
     try:
         receipt = await actions.erase(console_of(request), caller_of(request), phone, PhoneQuery())
     except TryLater as error:
-        return await _ask_erase(request, problem_of(error))
+        return await ask_erase(request, problem_of(error))
     return redirect(path_of("erased", receipt.pseudonym))
 
 
