@@ -14,7 +14,23 @@ LINES_MAX = 5  # of each finding, enough to look at the file
 EXAMPLE_CHARACTERS_MAX = 80
 
 # Code → what is found, with its cure. The column and the lines are added where it is shown.
-FINDINGS: dict[str, str] = {}
+FINDINGS: dict[str, str] = {
+    "rows_hidden_read": "the sheet hides these rows, and they were read like all others",
+    "rows_hidden_skipped": "the sheet hides these rows, and they were left out",
+    "column_hidden": "the sheet hides this column, and it is read; check that it is the one you mean",
+    "format_unknown": (
+        "the number format of these cells cannot be applied, and they are read without it; give the column"
+        " another format, or format it as text"
+    ),
+    "format_system": (
+        "each computer shows these dates and times in its own form, so they are read as year-month-day; give"
+        " the column a form of its own"
+    ),
+    "format_language": (
+        "the workbook does not say the language of these names of days or months, and they are read in"
+        " English; give the column a format with a language"
+    ),
+}
 
 
 class ListFinding(TypedDict):
