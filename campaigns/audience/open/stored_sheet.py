@@ -55,6 +55,9 @@ class Styles:
         self.by_column: dict[int, ColumnStyles] = {}
         self._name = name
 
+    def clear(self) -> None:
+        self.by_column.clear()
+
     def add(self, row: int, column: int, style: int) -> None:
         """Note the style of a cell. Raise UnreadableAudience if a row above it was noted before."""
         if (known := self.by_column.get(column)) is None:

@@ -14,14 +14,25 @@ class XlsxStyles:
         self.known = KnownStyles()
         self._codes: dict[str, str] = {}
         self._in_cells = False
+        self.starts = {
+            "numFmt": self._start_format,
+            "xf": self._start_style,
+            "cellXfs": self._start_cells,
+            **dict.fromkeys(("cellStyleXfs", "cellStyles", "dxfs"), self._start_others),
+        }
 
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if tag == "numFmt":
-            # Conditional formats come later, and repeat the numbers.
-            self._codes.setdefault(attributes.get("numFmtId", ""), attributes.get("formatCode", ""))
-        elif tag in ("cellStyleXfs", "cellXfs", "cellStyles", "dxfs"):
-            self._in_cells = tag == "cellXfs"
-        elif tag == "xf" and self._in_cells:
+    def _start_format(self, attributes: Mapping[str, str]) -> None:
+        # Conditional formats come later, and repeat the numbers.
+        self._codes.setdefault(attributes.get("numFmtId", ""), attributes.get("formatCode", ""))
+
+    def _start_cells(self, _: Mapping[str, str]) -> None:
+        self._in_cells = True
+
+    def _start_others(self, _: Mapping[str, str]) -> None:
+        self._in_cells = False
+
+    def _start_style(self, attributes: Mapping[str, str]) -> None:
+        if self._in_cells:
             self.numbers.append(self._number(attributes.get("numFmtId", "0")))
 
     def _number(self, identifier: str) -> int:

@@ -1,7 +1,6 @@
 """One number format, ready for many cells, and the formats that workbooks name only by a number."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 
 from drumbeat.campaigns.audience.open.number_format.dates import DateSection
 from drumbeat.campaigns.audience.open.number_format.languages import ENGLISH, names_in
@@ -26,7 +25,6 @@ BUILT_IN: Mapping[int, str] = {
     45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss.0", 48: "##0.0E+0", 49: "@",
     **dict.fromkeys((*range(27, 37), *range(50, 59)), SYSTEM_DATE),
 }  # fmt: skip
-CACHED_NUMBERS = 1 << 13  # for each format: dates, percentages and prices repeat
 _Show = Callable[[float], str | None]
 _NOT_ZERO = frozenset("123456789")
 _POSITIVE, _NEGATIVE, _ZERO, _TEXT = range(4)
@@ -35,7 +33,6 @@ _POSITIVE, _NEGATIVE, _ZERO, _TEXT = range(4)
 class CellFormat:
     """A number format. `finding` is the code of what people must know before they trust its texts: it cannot
     be applied, the form depends on the computer, or names of months are in a language that is not stored.
-    `show` returns None where a spreadsheet shows ####.
     """
 
     def __init__(self, code: str) -> None:
@@ -47,12 +44,11 @@ class CellFormat:
             self.finding = "format_unknown"
             sections, shows = [Section()], [general]
         texts = sections[_TEXT:] or _only_text(sections)
-        self.text_section = texts[0] if texts else None
+        self._around_text = _around_text(texts[0]) if texts else ["", ""]
         self._sections: Sequence[Section] = sections[: len(sections) - len(texts)] or [Section()]
         self._shows = [show for show in shows if show is not None]
         self._has_conditions = any(section.condition for section in self._sections)
         self.is_date = any(section.is_date or section.system for section in sections)
-        self.show = lru_cache(CACHED_NUMBERS)(self._show)
 
     @property
     def is_plain(self) -> bool:
@@ -61,22 +57,22 @@ class CellFormat:
 
     def show_text(self, text: str) -> str:
         """Return what a text cell shows."""
-        if self.text_section is None:
-            return text
-        tokens = self.text_section.tokens
-        return "".join(text if token.kind is Kind.TEXT else token.text for token in tokens).strip()
+        return text.join(self._around_text)
 
-    def _show(self, value: float) -> str | None:
+    def show(self, value: float) -> str | None:
+        """Return what a number shows; None where a spreadsheet shows ####."""
         at = self._by_condition(value) if self._has_conditions else self._by_sign(value)
         if at is None:
             return None
+        if value >= 0:
+            text = self._shows[at](value)
+            return None if text is None else text.strip()
         section = self._sections[at]
-        is_date = section.is_date or section.system != ""
-        if (text := self._shows[at](value if is_date else abs(value))) is None:
+        if section.is_date or section.system:
             return None
-        text = text.strip()
+        text = (self._shows[at](-value) or "").strip()
         # Only a section that also is for positive numbers has no sign of its own.
-        if value < 0 and (at == _POSITIVE or section.condition is not None):
+        if at == _POSITIVE or section.condition is not None:
             return f"-{text}" if not _NOT_ZERO.isdisjoint(text) else text
         return text
 
@@ -136,3 +132,14 @@ def _only_text(sections: Sequence[Section]) -> list[Section]:
     """Return the last section if it is for texts alone."""
     last = sections[-1]
     return [last] if last.has(Kind.TEXT) and not last.has(Kind.DIGIT, Kind.GENERAL) else []
+
+
+def _around_text(section: Section) -> list[str]:
+    """Return what stands before, between and after the texts of a section, without spaces at its ends."""
+    parts = [""]
+    for token in section.tokens:
+        if token.kind is Kind.TEXT:
+            parts.append("")
+        else:
+            parts[-1] += token.text
+    return [parts[0].lstrip(), *parts[1:-1], parts[-1].rstrip()] if len(parts) > 1 else parts

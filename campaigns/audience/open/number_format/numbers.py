@@ -28,11 +28,11 @@ def exact(value: float) -> Decimal:
 
 def general(value: float) -> str:
     """Return a number as a cell without a format shows it, but never with an exponent below 15 digits."""
-    if abs(value) >= _EXACT or value != value:
+    if not abs(value) < _EXACT:
         return repr(value)
+    if value.is_integer():
+        return str(int(value))
     number = exact(value)
-    if number == number.to_integral_value():
-        return str(int(number))
     whole = len(str(abs(int(number))))
     decimals = min(_GENERAL_DECIMALS_MAX, _GENERAL_CHARACTERS_MAX - 1 - whole)
     rounded = _rounded(number, decimals) if decimals > 0 else number
