@@ -3,24 +3,29 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+LINKS := .venv/.linked
 FOLDERS := engine campaigns emulator http_server benchmarks
 
 .PHONY: setup demo test test-long test-all check audit docs format tools chaos hosts console pictures clean
 
 # An editable install compiles nothing: where the environment forbids to write bytecode (images often do), each
 # command would compile all of it anew, a fifth of a second.
-setup: $(STAMP)
+setup: $(LINKS)
 	@$(BIN)/python -m compileall -q $(FOLDERS)
 
 # Cleared: over one that another Python left, also by a set-up that failed, that other Python would stay.
-$(STAMP): requirements/run.txt requirements/develop.txt pyproject.toml
+$(STAMP): requirements/run.txt requirements/develop.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Drumbeat needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv --clear .venv
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/develop.txt || { \
 		echo "The packages cannot be installed for $$($(BIN)/python -V): see above. Of a Python that is too new some are missing; name another with: make PYTHON=python3.13 $(MAKECMDGOALS)"; exit 1; }
+	@touch $(STAMP)
+
+# Apart from the packages: pyproject.toml also holds the settings of tools, and changes often.
+$(LINKS): $(STAMP) pyproject.toml
 	@mkdir -p .src/drumbeat && for folder in $(FOLDERS); do ln -sfn ../../$$folder .src/drumbeat/$$folder; done
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@touch $(STAMP)
+	@touch $(LINKS)
 
 demo: setup
 	$(BIN)/drumbeat demo

@@ -32,14 +32,14 @@ from drumbeat.benchmarks.harness.script import counts, print_conditions, run_scr
 from drumbeat.benchmarks.harness.seeding import FIRST_PHONE, SEED_S_MAX, seed_campaign
 from drumbeat.benchmarks.harness.statements import SQL
 from drumbeat.benchmarks.harness.testbed import Testbed
+from drumbeat.engine.core.events.records import Parsed, StatusEvent, StatusRow
 from drumbeat.engine.core.pricing import pricing_code
 from drumbeat.engine.core.states import EvidenceRank
 from drumbeat.engine.core.tag import Tag
 from drumbeat.engine.store.database import Connection, connect
-from drumbeat.engine.webhooks.events import Parsed, StatusEvent, StatusRow
-from drumbeat.engine.webhooks.inbox import EventFlow, write_together
-from drumbeat.engine.webhooks.packing import GROUP_EVENTS_MAX
-from drumbeat.engine.webhooks.status_applier import BATCH_EVENTS_MAX, apply_statuses
+from drumbeat.engine.store.inbox import EventFlow, write_together
+from drumbeat.engine.store.packing import GROUP_EVENTS_MAX
+from drumbeat.engine.store.status_applier import BATCH_EVENTS_MAX, apply_statuses
 
 NUMBER = "1000"
 STATUSES = (EvidenceRank.SENT, EvidenceRank.DELIVERED, EvidenceRank.READ)

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pyarrow
@@ -33,7 +34,6 @@ from drumbeat.benchmarks.harness.script import counts, print_conditions, run_scr
 from drumbeat.benchmarks.harness.seeding import SEED_S_MAX, TEMPLATE
 from drumbeat.benchmarks.harness.statements import SQL
 from drumbeat.benchmarks.planning import NUMBER, prepare, write_audience
-from drumbeat.campaigns.options.sources import SqlQuery
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.engine.store.database import connect
@@ -65,19 +65,20 @@ async def _plan(url: str, directory: Path, form: str) -> Planned:
     await prepare(url)
     connection = await connect(url, command_timeout_s=SEED_S_MAX)
     try:
-        audience: Path | SqlQuery = directory / f"audience.{form}"
+        audience: dict[str, Any] = {"audience": directory / f"audience.{form}"}
         if form == "sql":
-            audience = SqlQuery('SELECT phone, name, reference AS "order" FROM customers', url)
+            query = 'SELECT phone, name, reference AS "order" FROM customers'
+            audience = {"audience_sql": query, "audience_database": url}
             file = directory / "audience.csv"
             await connection.execute(SQL["create_customers"])
             await connection.copy_to_table("customers", source=file, format="csv", header=True)
         spec = CampaignSpec(
-            "bench",
-            str(TEMPLATE["name"]),
-            str(TEMPLATE["language"]),
-            audience,
-            (NUMBER,),
-            params=("name", "order"),
+            name="bench",
+            template=str(TEMPLATE["name"]),
+            language=str(TEMPLATE["language"]),
+            **audience,
+            number=[NUMBER],
+            param=["name", "order"],
             rejects=directory / "rejects.csv",
         )
         began_s = time.perf_counter()

@@ -140,12 +140,12 @@ async def _copy_bare(url: str, path: Path) -> float:
 async def _plan(url: str, path: Path, rows: int) -> tuple[float, dict[str, float]]:
     """Return the duration of the plan in seconds, and the time at which each of its steps ended."""
     spec = CampaignSpec(
-        "bench",
-        str(TEMPLATE["name"]),
-        str(TEMPLATE["language"]),
-        path,
-        (NUMBER,),
-        params=("name", "order"),
+        name="bench",
+        template=str(TEMPLATE["name"]),
+        language=str(TEMPLATE["language"]),
+        audience=path,
+        number=[NUMBER],
+        param=["name", "order"],
         rejects=path.with_name("rejects.csv"),
     )
     ended_s: dict[str, float] = {}

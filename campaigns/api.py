@@ -25,11 +25,10 @@ from drumbeat.campaigns.changing.derived import cloned, edit_campaign
 from drumbeat.campaigns.life import control
 from drumbeat.campaigns.life.control import CampaignChange
 from drumbeat.campaigns.life.run import RunResult, run_campaign
-from drumbeat.campaigns.options.campaign_spec import campaign_spec
 from drumbeat.campaigns.options.manifest_file import read_manifest
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.options.stored import stored_options
-from drumbeat.campaigns.options.values import in_words_of_keys
+from drumbeat.campaigns.options.values import of_file
 from drumbeat.campaigns.planning.change import ChangeRefused
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.created import CreatedCampaign
@@ -61,7 +60,6 @@ __all__ = [
     "RecipientState",
     "Report",
     "RunResult",
-    "campaign_spec",
     "open_drumbeat",
 ]
 
@@ -88,7 +86,7 @@ class Drumbeat:
     pool: Pool
 
     async def create(self, spec: CampaignSpec, *, dry_run: bool = False) -> CreatedCampaign:
-        """Do what `campaign create` does. `campaign_spec` makes `spec`."""
+        """Do what `campaign create` does. `CampaignSpec(name=…, …)` makes `spec`."""
         return await self._create(spec, dry_run=dry_run)
 
     async def apply(
@@ -100,10 +98,10 @@ class Drumbeat:
         """
         path = Path(manifest)
         try:
-            spec = campaign_spec(**read_manifest(path, campaign_spec, changes))
+            spec = CampaignSpec(**read_manifest(path, changes))
             return await self._create(spec, dry_run=dry_run, change_by=actor(), now=now)
         except UsageError as error:
-            raise in_words_of_keys(error, campaign_spec, str(path)) from error
+            raise of_file(error, str(path)) from error
 
     async def clone(
         self, name: str, new: str, *, unset: Iterable[str] = (), dry_run: bool = False, **changes: Any

@@ -25,19 +25,19 @@ REASONS = {
     "phone_extension": "the number has an extension, which gets no messages; keep the number without it",
     "phone_too_short": "the number has too few digits",
     "phone_too_long": "the number has too many digits",
-    "phone_invalid": "no country has such a number; a national number needs --region",
-    "phone_not_in_region": "neither the country of --region nor any other has such a number",
+    "phone_invalid": "no country has such a number; a national number needs a region",
+    "phone_not_in_region": "neither the given region nor any other country has such a number",
     "phone_decimal": (
         "no such number, and it ends in .0: a spreadsheet stored the phone as a number, which loses the + and"
         " leading zeros; format the column as text and export again"
     ),
-    "variable_empty": "the variable is empty; fill the cell, or use --default",
+    "variable_empty": "the variable is empty; fill the cell, or give a default",
     "variable_newline": "the variable holds a line break",
     "variable_tab": "the variable holds a tab",
     "variable_spaces": "the variable holds more than four spaces in a row",
     "variable_control": "the variable holds a NUL character",
     "variable_too_long": "the variable is longer than 1,024 characters",
-    "media_empty": "the cell names no link and no file for the header; fill it, or use --default",
+    "media_empty": "the cell names no link and no file for the header; fill it, or give a default",
     "media_link": "the service takes header media by HTTPS only; begin the link with https://",
     "media_missing": "there is no such file; name it as it is reached from the audience's directory",
     "media_outside": "the path leads out of the audience's directory; copy the file there",
@@ -48,7 +48,7 @@ REASONS = {
     ),
     "media_size": "the file is empty or too large: pictures have up to 5 MB, videos 16 MB, documents 100 MB",
     "duplicate": "an earlier line has the same phone, and is kept",
-    "excluded": "the phone is in what --exclude names",
+    "excluded": "the phone is among those to leave out",
 }
 
 

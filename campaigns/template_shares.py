@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from drumbeat.campaigns.pluralise import pluralise
-from drumbeat.engine.core.campaign_template import CampaignTemplate, stored_parts
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate, stored_parts
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from drumbeat.engine.core.connection_limit import connections_within
 from drumbeat.engine.core.pace.circuit_breaker import CircuitBreaker
 from drumbeat.engine.core.retry import Wait
 from drumbeat.engine.core.states import ReasonCode
-from drumbeat.engine.core.template_changes import Definitions
+from drumbeat.engine.core.template.changes import Definitions
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.process.disk_space import Disk, DiskSpaceGuard
 from drumbeat.engine.process.file_descriptors import raise_limit

@@ -4,23 +4,84 @@ Expected replies of the service are values (`engine.core.outcome`), never except
 happened, where, and what to do.
 """
 
+from collections.abc import Callable, Iterator, Mapping
+from string import Formatter
+
 
 class DrumbeatError(Exception):
     """The base class: a problem reported in one line. `exit_code` 1 means an unexpected problem.
 
-    `key` is the option that the problem concerns, by its key in a manifest, if `what` does not name it.
+    `what` and `remedy` are texts. If `values` are given, even none, they are forms: `{text}` is the value of
+    that name, and any other field names an option by its key, such as `{start_at}`. `told` lets a face name
+    options in its own way; `what`, `remedy` and `str` name them by their keys. `key` is the option that the
+    problem concerns: if none is given, the first one that the form `what` names.
     """
 
     exit_code: int = 1
 
-    def __init__(self, what: str, *, where: str = "", remedy: str = "", key: str = "") -> None:
-        self.what = what
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str = "",
+        remedy: str = "",
+        key: str = "",
+        values: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(what)
+        self.forms = (what, remedy)
         self.where = where
-        self.remedy = remedy
-        self.key = key
-        location = f" ({where})" if where else ""
-        advice = f": {remedy}" if remedy else ""
-        super().__init__(f"{what}{location}{advice}")
+        self.values = values
+        self.key = key or next(self._named(what), "")
+
+    def __str__(self) -> str:
+        return self.line()
+
+    @property
+    def what(self) -> str:
+        return self.told()[0]
+
+    @property
+    def remedy(self) -> str:
+        return self.told()[1]
+
+    def told(self, name_of: Callable[[str], str] = str) -> tuple[str, str]:
+        """Return what happened and the remedy. `name_of` gives an option's name by its key."""
+        what, remedy = self.forms
+        if self.values is None:
+            return what, remedy
+        names = _Names(name_of, self.values)
+        return what.format_map(names), remedy.format_map(names)
+
+    def line(self, name_of: Callable[[str], str] = str) -> str:
+        """Return the problem in one line: what happened, where, and the remedy."""
+        what, remedy = self.told(name_of)
+        return f"{what}{f' ({self.where})' if self.where else ''}{f': {remedy}' if remedy else ''}"
+
+    def rewrite(self, change: Callable[[str], str]) -> None:
+        """Change all texts, those of the values too."""
+        what, remedy = self.forms
+        self.forms, self.where = (change(what), change(remedy)), change(self.where)
+        if self.values is not None:
+            texts = {name: change(text) for name, text in self.values.items() if isinstance(text, str)}
+            self.values = {**self.values, **texts}
+
+    def _named(self, form: str) -> Iterator[str]:
+        """Yield the options that a form names."""
+        if self.values is not None:
+            fields = (field for _, field, _, _ in Formatter().parse(form))
+            yield from (field for field in fields if field is not None and field not in self.values)
+
+
+class _Names(dict[str, object]):
+    """The values of a form, and a name for each key that is none."""
+
+    def __init__(self, name_of: Callable[[str], str], values: Mapping[str, object]) -> None:
+        super().__init__(values)
+        self._name_of = name_of
+
+    def __missing__(self, key: str) -> str:
+        return self._name_of(key)
 
 
 class UsageError(DrumbeatError):

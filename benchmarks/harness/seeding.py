@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from drumbeat.benchmarks.harness.database import check_is_temporary
 from drumbeat.benchmarks.harness.statements import SQL
-from drumbeat.campaigns.planning.range_size import range_size
+from drumbeat.campaigns.planning.cut.range_size import range_size
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.store.database import Connection, connect
 from drumbeat.engine.store.migrate import migrate

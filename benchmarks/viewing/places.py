@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from drumbeat.benchmarks.harness.processes import BenchmarkFailed
-from drumbeat.campaigns.console.api.operations import PREFIX
+from drumbeat.campaigns.console.operations import PREFIX
 from drumbeat.campaigns.console.server import routes
 
 _PARAMETER = "{"

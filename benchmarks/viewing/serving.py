@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from drumbeat.benchmarks.harness.database import Database
 from drumbeat.benchmarks.harness.processes import listening
-from drumbeat.campaigns.console.people import add_token
-from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.users import add_token
 from drumbeat.engine.store.database import open_pool
 
 

@@ -17,7 +17,7 @@ from drumbeat.benchmarks.harness.processes import BenchmarkFailed
 from drumbeat.benchmarks.viewing.seed import SQL
 from drumbeat.benchmarks.viewing.serving import ServedConsole
 from drumbeat.benchmarks.viewing.watchers import Watchers
-from drumbeat.campaigns.console.streams import BEAT_S
+from drumbeat.campaigns.console.web.streams import BEAT_S
 from drumbeat.engine.store.database import Connection, connect
 
 SETTLE_S = 1.0  # after a change: streams open, the engine finds its rate again

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from drumbeat.engine.core.rendering import RenderedButton, RenderedMessage
+from drumbeat.engine.core.template.rendering import RenderedButton, RenderedMessage
 
 EXPIRES_MAX_MIN = 90  # the limit of the service
 # The texts that the service writes in English.

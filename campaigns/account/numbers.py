@@ -9,9 +9,9 @@ from typing import Any
 from drumbeat.campaigns.actor import note_audit
 from drumbeat.campaigns.describe_database import describe_database
 from drumbeat.campaigns.sql import statements
+from drumbeat.engine.core.limits.quota import QuotaStanding
+from drumbeat.engine.core.limits.tier import SaidTier, Tier, TierDoubt, parse_tier
 from drumbeat.engine.core.pace.token_bucket import check_limit
-from drumbeat.engine.core.quota import QuotaStanding
-from drumbeat.engine.core.tier import SaidTier, Tier, TierDoubt, parse_tier
 from drumbeat.engine.errors import ConfigurationError, NotFound, UsageError
 from drumbeat.engine.sending import number_sync
 from drumbeat.engine.sending.number_sync import DEFAULT_LIMIT_PER_S, NumbersSource

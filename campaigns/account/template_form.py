@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from drumbeat.campaigns.account.code_template import CodeForm
-from drumbeat.engine.core.message import Media
-from drumbeat.engine.core.placeholder import Placeholder
-from drumbeat.engine.core.rendering import RenderedMessage, render_message
-from drumbeat.engine.core.template_buttons import PLACEHOLDER
+from drumbeat.engine.core.template.buttons import PLACEHOLDER
+from drumbeat.engine.core.template.compiled import Media
+from drumbeat.engine.core.template.placeholder import Placeholder
+from drumbeat.engine.core.template.rendering import RenderedMessage, render_message
 
 if TYPE_CHECKING:
     from drumbeat.engine.api.endpoints.templates import NewTemplate

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from drumbeat.campaigns.actor import note_audit
 from drumbeat.campaigns.describe_database import describe_database
 from drumbeat.campaigns.sql import statements
-from drumbeat.engine.core.campaign_template import stored_parts
 from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.core.template.campaign_template import stored_parts
 from drumbeat.engine.errors import NotFound, UsageError
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.queries import queries

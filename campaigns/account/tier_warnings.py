@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from drumbeat.campaigns.account.numbers import list_numbers
-from drumbeat.engine.core.tier import TierDoubt
+from drumbeat.engine.core.limits.tier import TierDoubt
 from drumbeat.engine.store.database import Pool
 
 

@@ -67,5 +67,6 @@ def _require_somebody(counts: SuppressionCounts, codes: Counter[str], where: str
     raise ConfigurationError(
         f"the list names nobody: {rows}{usual}",
         where=where,
-        remedy="check the file, and name the column of its phones with --phone-column",
+        remedy="check the file, and name the column of its phones with {phone_column}",
+        values={},
     )

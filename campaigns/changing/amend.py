@@ -2,12 +2,14 @@
 
 from collections.abc import Collection
 
-from drumbeat.campaigns.options.spec import CampaignSpec, identify_again
-from drumbeat.campaigns.planning.change import Asked, require_allowed
+from drumbeat.campaigns.options.identity import identify_again
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.asked import Asked
+from drumbeat.campaigns.planning.change import ChangeRequest, allowed_changes
+from drumbeat.campaigns.planning.change_options import change_options
 from drumbeat.campaigns.planning.change_rules import Effect, effect_of
-from drumbeat.campaigns.planning.create import change_options, planned_row
 from drumbeat.campaigns.planning.created import CreatedCampaign, existing_campaign, known_campaign
-from drumbeat.campaigns.planning.removal import lock_names
+from drumbeat.campaigns.planning.removal import lock_names, planned_row
 from drumbeat.campaigns.progress import STATEMENT_TIMEOUT_S
 from drumbeat.engine.core.states import CampaignState
 from drumbeat.engine.store.database import close, connect
@@ -27,7 +29,8 @@ async def amend_campaign(
 
     This reads no audience. It raises the errors of `create_campaign`.
     """
-    schedule = spec.checked_guards().schedule
+    guards = spec.checked_guards()
+    request = ChangeRequest(actor=change_by, unchanged_in=unchanged_in, now=now)
     connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
     try:
         await lock_names(connection, spec.name, spec.external_id)
@@ -35,14 +38,13 @@ async def amend_campaign(
         if row is None:
             return None
         known = known_campaign(row)
-        identity = identify_again(spec, schedule, known.options)
-        changes = known.changes_to(identity)
-        await require_allowed(connection, known, changes, unchanged_in)
+        identity = identify_again(spec, known.options)
+        changes = await allowed_changes(connection, known, identity, request)
         if not changes:
             return existing_campaign(row)
         if effect_of(changes) is Effect.PLANNED_ANEW:
             return None
-        asked = Asked(spec, schedule, identity, changes)
-        return await change_options(connection, row, asked, change_by, dry_run=dry_run, now=now)
+        asked = Asked(spec=spec, guards=guards, identity=identity)
+        return await change_options(connection, row, asked, changes, request, dry_run=dry_run)
     finally:
         await close(connection)

@@ -1,4 +1,4 @@
-"""Campaigns that are made from the stored options of others: clones, edits and retries."""
+"""Campaigns that are made from the stored options of others: clones and edits."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from drumbeat.campaigns.campaign import find_campaign, require_planned
 from drumbeat.campaigns.changing.amend import amend_campaign
-from drumbeat.campaigns.options.campaign_spec import campaign_spec
 from drumbeat.campaigns.options.sources import STANDARD_INPUT
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.options.stored import StoredOptions, stored_options, stored_values
+from drumbeat.campaigns.options.stored import StoredOptions, stored_options
 from drumbeat.campaigns.options.values import AUDIENCE_KEYS, needs_audience, of_clone, of_edit
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.created import CreatedCampaign
@@ -60,15 +58,7 @@ async def cloned(
     unset = tuple(unset)
     if _was_uploaded(stored.values, changes):
         changes, unset = _of_stored_people(stored.name, changes, unset)
-    return campaign_spec(**of_clone(stored.values, new, changes, unset, campaign_spec))
-
-
-async def retried(database: Pool | Connection, name: str) -> CampaignSpec | None:
-    """Return the options of a campaign for its retry; None if they are not stored as they were given."""
-    campaign = await find_campaign(database, name)
-    require_planned(campaign)
-    values = await stored_values(database, campaign.campaign_id)
-    return campaign_spec(**of_edit(values, {}, (), campaign_spec)) if values else None
+    return CampaignSpec(**of_clone(stored.values, new, changes, unset))
 
 
 async def edit_campaign(
@@ -93,10 +83,10 @@ async def edit_campaign(
     if "name" in changes:
         raise UsageError("the name of a campaign cannot change", remedy="clone it, and delete this draft")
     unset = tuple(unset)
-    spec = campaign_spec(**of_edit(stored.values, changes, unset, campaign_spec))
+    spec = CampaignSpec(**of_edit(stored.values, changes, unset))
     was_uploaded = _was_uploaded(stored.values, changes)
     if was_uploaded:
-        spec = replace(spec, given={**spec.given, "audience": stored.values["audience"]})
+        spec = replace(spec, stored_as={"audience": stored.values["audience"]})
     if not needs_audience(changes, unset):
         amended = await amend_campaign(
             url, spec, change_by=change_by, dry_run=dry_run, unchanged_in=unchanged_in, now=now
@@ -105,7 +95,7 @@ async def edit_campaign(
             return amended
     if was_uploaded:
         changes, unset = _of_stored_people(stored.name, changes, unset)
-        spec = campaign_spec(**of_edit(stored.values, changes, unset, campaign_spec))
+        spec = CampaignSpec(**of_edit(stored.values, changes, unset))
     return await create_campaign(
         url,
         spec,

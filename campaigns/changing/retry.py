@@ -6,25 +6,35 @@ is left out when it sends (`engine.core.retry_guard`).
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from drumbeat.campaigns.campaign import Campaign, find_campaign, require_planned
+from drumbeat.campaigns.options.identity import RETRY_CODES, RETRY_OF, retry_options
 from drumbeat.campaigns.options.sources import CampaignResult
-from drumbeat.campaigns.options.spec import PHONE, RETRY_CODES, RETRY_OF, CampaignSpec, retry_options
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.table import OPTIONS
+from drumbeat.campaigns.options.values import AUDIENCE_KEYS, NOT_CLONED, READING_KEYS, STORED, checked
 from drumbeat.campaigns.planning.create import create_campaign
-from drumbeat.campaigns.planning.created import CreatedCampaign
-from drumbeat.campaigns.planning.plan import PlanCounts
+from drumbeat.campaigns.planning.created import CreatedCampaign, existing_campaign
 from drumbeat.campaigns.progress import ProgressCallback, no_progress
 from drumbeat.campaigns.sql import statements
-from drumbeat.engine.core.message import Media
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.errors import TryLater
 from drumbeat.engine.process.disk_space import Disk
 from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads
 from drumbeat.engine.store.database import Connection, close, connect
 
+# The options that a retry takes from its campaign, with the campaign's own values.
+_KEPT = (
+    OPTIONS.keys()
+    - AUDIENCE_KEYS
+    - READING_KEYS
+    - set(NOT_CLONED)
+    - {"exclude", "max_recipients", "strict", "strict_language", "start_at", "expires_at"}
+    - {"canary", "canary_max_failed", "canary_minutes", "canary_approve"}
+)
 _RETRY_NAME = re.compile(r"(.+)/retry-([0-9]{1,6})")
 
 
@@ -57,11 +67,9 @@ async def plan_retry(
     *,
     disk: Disk | None = None,
     dry_run: bool = False,
-    original: CampaignSpec | None = None,
     open_uploads: OpenUploads = no_uploads,
 ) -> CreatedCampaign:
-    """Plan the retry, or find that it is planned already. `original` are the options of the campaign, if they
-    are stored as they were given.
+    """Plan the retry, or find that it is planned already.
 
     Raise the errors of `create_campaign`, and TryLater while another process plans a retry of the same
     campaign.
@@ -80,8 +88,6 @@ async def plan_retry(
         row = await connection.fetchrow(statements("plan")["frozen_campaign"], campaign.campaign_id)
         assert row is not None, "a campaign's row is never deleted once it is planned"
         spec = retry_spec(campaign, row["options"], row["template"], new_name, given)
-        if original is not None:
-            spec = with_options_of(original, spec)
         return await create_campaign(
             url, spec, progress, disk=disk, dry_run=dry_run, open_uploads=open_uploads
         )
@@ -98,30 +104,7 @@ async def _known(
         retried, codes
     ):
         return None
-    counts = PlanCounts(row["audience_rows"], row["recipients"], row["rejected"], row["duplicates"], None)
-    numbers = tuple(row["phone_number_ids"])
-    return CreatedCampaign(
-        row["campaign_id"], new_name, row["state"], True, counts, None, {}, numbers, start_at=row["start_at"]
-    )
-
-
-def with_options_of(original: CampaignSpec, retry: CampaignSpec) -> CampaignSpec:
-    """Return the retry with what fills the templates, the guards and the order of the original campaign.
-
-    No canary: the recipients are few, and failed before. A person keeps the variant.
-    """
-    return replace(
-        retry,
-        template=original.template,
-        params=original.params,
-        variants=original.variants,
-        experiment=original.experiment or (original.name if original.variants else None),
-        header_media=original.header_media,
-        header=original.header,
-        header_directory=original.media_directory,
-        guards=replace(original.guards, max_recipients=None),
-        order=replace(original.order, canary=None),
-    )
+    return existing_campaign(row)
 
 
 def retry_spec(
@@ -131,26 +114,33 @@ def retry_spec(
     new_name: str,
     given: RetryOptions,
 ) -> CampaignSpec:
-    """Return the options of the retry: those of the campaign, without its start and end."""
-    media = template.get("header_media")
+    """Return the options of the retry: those of the campaign, without its times, its canary and what belongs
+    to its audience. The recipients are few, and failed before. A person keeps the variant.
+    """
+    kept = checked({key: value for key, value in options.items() if key in _KEPT}, STORED)
+    if kept.get("variant") and not kept.get("experiment"):
+        kept["experiment"] = campaign.name
+    own = {
+        "name": new_name,
+        "language": campaign.language,
+        "number": list(campaign.phone_number_ids),
+        "start_at": given.start_at,
+        "expires_at": given.expires_at,
+        "on_unknown": campaign.on_unknown,
+        "max_failed": campaign.max_failed,
+        "rejects": given.rejects,
+    }
     return CampaignSpec(
-        name=new_name,
-        template=campaign.template,
-        language=campaign.language,
-        language_column=options.get("--language-column"),
-        audience=CampaignResult(campaign.name, RecipientState.FAILED, frozenset(given.codes), once=True),
-        numbers=tuple(campaign.phone_number_ids),
-        params=tuple(options.get("--param") or ()),
-        phone_column=PHONE,
-        start_at=given.start_at,
-        expires_at=given.expires_at,
-        window=options.get("--window"),
-        time_zone=options.get("--time-zone") or "UTC",
-        on_unknown=campaign.on_unknown,
-        max_failed=campaign.max_failed,
-        header_media=Media(**media) if media else None,
+        **{**kept, **own},
+        read_from=CampaignResult(campaign.name, RecipientState.FAILED, frozenset(given.codes), once=True),
+        header_directory=_media_directory(options),
         message=template.get("message"),
-        rejects=given.rejects,
         retry_of=campaign.name,
         retry_codes=given.codes,
     )
+
+
+def _media_directory(options: Mapping[str, Any]) -> Path | None:
+    """Return the directory in which paths of a header's column begin: that of the campaign's audience."""
+    file = options.get("audience")
+    return None if file is None or not Path(file).is_absolute() else Path(file).parent

@@ -14,14 +14,12 @@ from typing import Any
 from drumbeat.campaigns.campaign import find_campaign
 from drumbeat.campaigns.command_text import command_text
 from drumbeat.campaigns.life.run import paused, run_campaign
-from drumbeat.campaigns.options.order import OrderOptions
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.phones.normaliser import Normaliser
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.reject import REASONS
 from drumbeat.campaigns.results.export import COLUMNS, export_rows
 from drumbeat.campaigns.stored_recipients import require_kept
-from drumbeat.engine.core.order import Priority
 from drumbeat.engine.core.states import CampaignState, RecipientState
 from drumbeat.engine.errors import Incomplete, UsageError
 from drumbeat.engine.process.disk_space import Disk
@@ -29,7 +27,6 @@ from drumbeat.engine.process.settings import ServiceSettings
 from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads
 from drumbeat.engine.store.database import Pool
 
-URGENT = OrderOptions(Priority.URGENT)  # a password reset must not wait behind a sale
 _ACCEPTED = (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVERED, RecipientState.READ)
 
 
@@ -83,7 +80,8 @@ async def plan_message(
     with tempfile.TemporaryDirectory(prefix="drumbeat-message-") as directory:
         audience = Path(directory) / "recipient.csv"
         await asyncio.to_thread(audience.write_text, f"phone\n+{phone}\n", "utf-8")
-        spec = replace(spec, audience=audience, region=None, order=URGENT)
+        # Urgent: a password reset must not wait behind a sale.
+        spec = replace(spec, read_from=audience, region=None, is_urgent=True)
         await create_campaign(url, spec, disk=disk, open_uploads=open_uploads)
 
 

@@ -44,8 +44,8 @@ def analytics(
     """Show what the service counted: sent and delivered messages, or conversations and their cost."""
     from drumbeat.engine.api import Granularity  # imports aiohttp
 
-    until = datetime.now(UTC) if end is None else read_moment("--to", end)
-    since = until - timedelta(days=7) if start is None else read_moment("--from", start)
+    until = datetime.now(UTC) if end is None else read_moment("to", end)
+    since = until - timedelta(days=7) if start is None else read_moment("from", start)
     span = (since, until, Granularity[step.name], tuple(number or ()))
 
     async def read(_: object, service: Any, waba_id: str) -> list[Any]:

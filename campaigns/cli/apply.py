@@ -6,14 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.cli.campaign_options import takes_options
 from drumbeat.campaigns.cli.changes_text import print_refusal
 from drumbeat.campaigns.cli.create import create_and_show
 from drumbeat.campaigns.cli.options import DryRun, Json, Now, Quiet
-from drumbeat.campaigns.options.campaign_spec import campaign_spec
-from drumbeat.campaigns.options.command import takes_options
 from drumbeat.campaigns.options.manifest_file import read_manifest
-from drumbeat.campaigns.options.spec import NAME, CampaignSpec
-from drumbeat.campaigns.options.values import by_key, in_words_of_keys
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.values import of_file
 from drumbeat.campaigns.planning.change import ChangeRefused
 from drumbeat.engine.errors import UsageError
 
@@ -21,7 +20,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
-@takes_options(campaign_spec, as_changes=True)
+@takes_options(as_changes=True)
 def apply(
     manifest: Annotated[
         Path, typer.Argument(help="TOML file with the options of a campaign.", metavar="FILE")
@@ -43,9 +42,7 @@ def apply(
 
     Keys of the manifest are the options below, with _ for -. An option given here replaces the file's.
     """
-    named = {} if name is None else {NAME: name}
-    where = str(manifest)
-    changes = by_key(campaign_spec, options) | named
+    changes = options if name is None else {**options, "name": name}
     try:
         spec = read_spec(manifest, changes)
         create_and_show(spec, dry_run=dry_run, json=json, quiet=quiet, change_by=actor(), now=now)
@@ -53,9 +50,9 @@ def apply(
         print_refusal(refusal, json=json)
         raise
     except UsageError as error:
-        raise in_words_of_keys(error, campaign_spec, where) from error
+        raise of_file(error, str(manifest)) from error
 
 
 def read_spec(manifest: Path, changes: dict[str, Any]) -> CampaignSpec:
     """Return the campaign that a manifest describes. `changes`, by key, replace values of the file."""
-    return campaign_spec(**read_manifest(manifest, campaign_spec, changes))
+    return CampaignSpec(**read_manifest(manifest, changes))

@@ -10,28 +10,24 @@ from drumbeat.campaigns.audience.check.copy_rejected import copy_rejected
 from drumbeat.campaigns.audience.check.inspection import Inspection, inspect_audience
 from drumbeat.campaigns.audience.check.reject_file import default_rejects_path
 from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.cli.campaign_options import PhoneColumn, Region, option, rejects_option
 from drumbeat.campaigns.cli.finding_text import finding_lines
 from drumbeat.campaigns.cli.options import Json, Output, Quiet
 from drumbeat.campaigns.cli.output import opened, writing
 from drumbeat.campaigns.cli.planning_progress import GUESS, planning_shown
 from drumbeat.campaigns.cli.printing import note, print_json
-from drumbeat.campaigns.options.audience_options import (
-    FORMS,
-    AsMobile,
-    Defaults,
-    FileFormat,
-    Maps,
-    Sheet,
-    pairs,
-)
-from drumbeat.campaigns.options.common_options import PhoneColumn, Region, rejects_option
-from drumbeat.campaigns.options.sources import ReadOptions
+from drumbeat.campaigns.options.audience_options import pairs
+from drumbeat.campaigns.options.sources import Format, ReadOptions
+from drumbeat.campaigns.options.table import FORMS
 from drumbeat.campaigns.output.output_file import require_other_file
 from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.engine.core.sanitise import sanitise
 from drumbeat.engine.errors import ConfigurationError
 
 app = typer.Typer(name="audience", help="Check audience files.", no_args_is_help=True, add_completion=False)
+
+FileFormat = Annotated[Format | None, option("format")]
+Sheet = Annotated[str | None, option("sheet")]
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
@@ -49,10 +45,10 @@ def check(
         typer.Option(help="Column for a placeholder; a row without a value in it is bad.", metavar="COLUMN"),
     ] = None,
     phone_column: PhoneColumn = "phone",
-    column_map: Maps = None,
-    default: Defaults = None,
+    column_map: Annotated[list[str] | None, option("map")] = None,
+    default: Annotated[list[str] | None, option("default")] = None,
     region: Region = None,
-    as_mobile: AsMobile = None,
+    as_mobile: Annotated[list[str] | None, option("as_mobile")] = None,
     file_format: FileFormat = None,
     sheet: Sheet = None,
     rejects: Annotated[Path | None, rejects_option("check")] = None,
@@ -72,8 +68,8 @@ def check(
                 phone_column,
                 tuple(param or ()),
                 region,
-                pairs("--map", column_map),
-                pairs("--default", default),
+                pairs("map", column_map),
+                pairs("default", default),
                 tuple(as_mobile or ()),
             ),
             options=ReadOptions(file_format, sheet),
@@ -104,7 +100,7 @@ def rejected(
     """
     if output is not None:
         for source in (file, listed):
-            require_other_file(output, source, "--output")
+            require_other_file(output, source, "output")
     with opened(output, "utf-8-sig") as target, writing(output):
         rows = copy_rejected(file, listed, target, ReadOptions(file_format, sheet))
     if output is not None:

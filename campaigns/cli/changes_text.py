@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from drumbeat.campaigns.cli.printing import print_json, print_rows
-from drumbeat.campaigns.options.spec import AUDIENCE_CONTENT, text_of
+from drumbeat.campaigns.command_text import flag
+from drumbeat.campaigns.options.identity import HASHES, text_of, words_for
 from drumbeat.campaigns.planning.change import ChangeRefused
 from drumbeat.campaigns.planning.change_rules import Change
 
@@ -27,6 +28,7 @@ def print_refusal(refusal: ChangeRefused, *, json: bool) -> None:
 def _row(change: Change) -> tuple[Any, ...]:
     found = change.difference
     effect = f"{change.effect}: {change.reason}" if change.reason else change.effect
-    if found.option == AUDIENCE_CONTENT:  # two hashes say nothing to people
-        return found.option, "", "\N{RIGHTWARDS ARROW}", "other rows", effect
-    return found.option, text_of(found.old), "\N{RIGHTWARDS ARROW}", text_of(found.new), effect
+    name = words_for(found.option, flag)
+    if found.option in HASHES:  # two hashes say nothing to people
+        return name, "", "\N{RIGHTWARDS ARROW}", "other content", effect
+    return name, text_of(found.old), "\N{RIGHTWARDS ARROW}", text_of(found.new), effect

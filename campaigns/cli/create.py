@@ -5,6 +5,7 @@ from typing import Any
 
 import typer
 
+from drumbeat.campaigns.cli.campaign_options import takes_options
 from drumbeat.campaigns.cli.changes_text import print_changes
 from drumbeat.campaigns.cli.database_errors import database_blamed
 from drumbeat.campaigns.cli.finding_text import finding_lines
@@ -14,14 +15,12 @@ from drumbeat.campaigns.cli.printing import print_json
 from drumbeat.campaigns.cli.status_text import audience_sum, how_to_start, quota_warning
 from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_database
 from drumbeat.campaigns.command_text import command_text
-from drumbeat.campaigns.options.campaign_spec import campaign_spec
-from drumbeat.campaigns.options.command import takes_options
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.options.values import by_key, require_a_file
+from drumbeat.campaigns.options.values import require_a_file
+from drumbeat.campaigns.planning.checked.template_set import unmatched_text
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.created import CreatedCampaign
 from drumbeat.campaigns.planning.header_uploads import uploads_with
-from drumbeat.campaigns.planning.template_set import unmatched_text
 from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.campaigns.preview.days import days_needed
 from drumbeat.campaigns.results.why import why_of_draft
@@ -33,7 +32,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
-@takes_options(campaign_spec)
+@takes_options()
 def create(
     *, options: dict[str, Any], dry_run: DryRun = False, json: Json = False, quiet: Quiet = False
 ) -> None:
@@ -42,8 +41,8 @@ def create(
     If you repeat the same command, nothing changes. If the name exists with another file or other options,
     the command refuses.
     """
-    require_a_file(by_key(campaign_spec, options))
-    create_and_show(campaign_spec(**options), dry_run=dry_run, json=json, quiet=quiet)
+    require_a_file(options)
+    create_and_show(CampaignSpec(**options), dry_run=dry_run, json=json, quiet=quiet)
 
 
 def create_and_show(
@@ -77,7 +76,7 @@ def create_and_show(
 def show_created(created: CreatedCampaign, *, json: bool) -> None:
     """Print what a create or a change did, or would do."""
     recipients, scope = created.counts.recipients, load_settings().quota_scope
-    days = with_database(lambda pool: days_needed(pool, created.phone_number_ids, recipients, scope))
+    days = with_database(lambda pool: days_needed(pool, created.campaign.phone_number_ids, recipients, scope))
     if json:
         print_json({**_as_json(created), "days": days})
     else:
@@ -85,10 +84,11 @@ def show_created(created: CreatedCampaign, *, json: bool) -> None:
 
 
 def _as_json(created: CreatedCampaign) -> dict[str, Any]:
+    rejects = created.audience.rejects_path
     return {
         "schema": 1,
         **created.as_json(),
-        "rejects_file": None if created.rejects_path is None else str(created.rejects_path),
+        "rejects_file": None if rejects is None else str(rejects),
         "changes": [change.as_json() for change in created.changes],
     }
 
@@ -106,8 +106,8 @@ def _print(created: CreatedCampaign, days: int) -> None:
         typer.echo(quota_warning(days))
     if created.dry_run or created.state != CampaignState.DRAFT:
         return
-    if created.start_at is not None:
-        typer.echo(f"it {why_of_draft(created.start_at).words}")
+    if created.campaign.start_at is not None:
+        typer.echo(f"it {why_of_draft(created.campaign.start_at).words}")
         typer.echo(how_to_start(created.name))
     elif not created.unchanged:
         typer.echo(f"send it with: {command_text('campaign', 'run', created.name)}")
@@ -115,7 +115,7 @@ def _print(created: CreatedCampaign, days: int) -> None:
 
 def _audience_lines(created: CreatedCampaign) -> Iterator[str]:
     """Give the lines that account for the rows of the audience."""
-    counts = created.counts
+    counts, audience = created.counts, created.audience
     yield audience_sum(counts.audience_rows, counts.recipients, counts.rejected, counts.duplicates)
     if counts.suppressed:
         are = pluralise(counts.suppressed, "recipient is", "recipients are")
@@ -123,28 +123,28 @@ def _audience_lines(created: CreatedCampaign) -> Iterator[str]:
     if counts.without_hours:
         have = pluralise(counts.without_hours, "recipient has", "recipients have")
         yield f"{have} no sending hours and will be skipped: their time zones share no allowed hour"
-    yield from share_lines(created.templates)
-    if created.unmatched:
-        yield f"no language of the template, so they get the fallback: {unmatched_text(created.unmatched)}"
-    if created.encoding is not None and created.encoding.is_guess:
-        yield f"read as {created.encoding.label}: {GUESS}"
-    yield from finding_lines(created.findings)
-    codes = ", ".join(f"{code} {count:,}" for code, count in created.reject_codes.items())
-    if created.rejects_path is not None:
-        yield f"rejected and duplicate rows: {created.rejects_path} ({codes})"
+    yield from share_lines(created.campaign.templates)
+    if audience.unmatched:
+        yield f"no language of the template, so they get the fallback: {unmatched_text(audience.unmatched)}"
+    if audience.encoding is not None and audience.encoding.is_guess:
+        yield f"read as {audience.encoding.label}: {GUESS}"
+    yield from finding_lines(audience.findings)
+    codes = ", ".join(f"{code} {count:,}" for code, count in audience.reject_codes.items())
+    if audience.rejects_path is not None:
+        yield f"rejected and duplicate rows: {audience.rejects_path} ({codes})"
     elif codes:
         yield f"rejected and duplicate rows: {codes}"
 
 
 def _earlier_lines(created: CreatedCampaign) -> Iterator[str]:
     """Give warnings about people who got, or are about to get, another message."""
-    if created.same_audience:
-        others = ", ".join(f'"{name}"' for name in created.same_audience)
+    if created.earlier.same_audience:
+        others = ", ".join(f'"{name}"' for name in created.earlier.same_audience)
         yield (
             f"warning: the same file is the audience of {others}: recipients get a message from each, "
             "unless a cap on the messages to one person (--cap) forbids it"
         )
-    for earlier in created.same_people:
+    for earlier in created.earlier.same_people:
         people = pluralise(earlier.recipients, "recipient is", "recipients are")
         since = f"{earlier.since:%Y-%m-%d %H:%MZ}"
         sent = f"sent since {since}" if earlier.started else f"planned since {since} and not sent yet"

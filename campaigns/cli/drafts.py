@@ -8,6 +8,7 @@ import typer
 from drumbeat.campaigns.actor import actor
 from drumbeat.campaigns.changing.delete import delete_campaign
 from drumbeat.campaigns.changing.derived import cloned, edit_campaign
+from drumbeat.campaigns.cli.campaign_options import NewName, takes_options
 from drumbeat.campaigns.cli.changes_text import print_refusal
 from drumbeat.campaigns.cli.confirmation import confirm
 from drumbeat.campaigns.cli.create import create_and_show, show_created
@@ -16,11 +17,7 @@ from drumbeat.campaigns.cli.options import CampaignName, DryRun, Json, Now, Quie
 from drumbeat.campaigns.cli.planning_progress import planning_shown
 from drumbeat.campaigns.cli.printing import print_json
 from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_connection
-from drumbeat.campaigns.options.campaign_spec import campaign_spec
-from drumbeat.campaigns.options.command import takes_options
-from drumbeat.campaigns.options.common_options import NewName
 from drumbeat.campaigns.options.stored import stored_options
-from drumbeat.campaigns.options.values import by_key
 from drumbeat.campaigns.planning.change import ChangeRefused
 from drumbeat.campaigns.planning.header_uploads import uploads_with
 from drumbeat.campaigns.pluralise import pluralise
@@ -35,7 +32,7 @@ Unset = Annotated[
 
 
 @app.command()
-@takes_options(campaign_spec, as_changes=True)
+@takes_options(as_changes=True)
 def clone(
     name: CampaignName,
     new: NewName,
@@ -50,13 +47,12 @@ def clone(
 
     The audience is read anew, from where NAME's was read. The external id is not copied.
     """
-    changes = by_key(campaign_spec, options)
-    spec = with_connection(lambda connection: cloned(connection, name, new, changes, unset or ()))
+    spec = with_connection(lambda connection: cloned(connection, name, new, options, unset or ()))
     create_and_show(spec, dry_run=dry_run, json=json, quiet=quiet)
 
 
 @app.command()
-@takes_options(campaign_spec, as_changes=True)
+@takes_options(as_changes=True)
 def edit(
     name: CampaignName,
     *,
@@ -74,7 +70,6 @@ def edit(
 
     A scheduled campaign whose new start has passed would send at once: that needs --now.
     """
-    changes = by_key(campaign_spec, options)
     stored = with_connection(lambda connection: stored_options(connection, name))
     settings = load_settings()
     url = ready_database(settings)
@@ -84,7 +79,7 @@ def edit(
                 edit_campaign(
                     url,
                     stored,
-                    changes,
+                    options,
                     unset or (),
                     progress,
                     change_by=actor(),

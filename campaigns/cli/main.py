@@ -17,6 +17,7 @@ import typer
 
 from drumbeat.campaigns.cli.lazy import CommandGroup, import_without, lazy_group
 from drumbeat.campaigns.cli.streams import STDOUT, discard_stdout, secure_streams, stdout_error
+from drumbeat.campaigns.command_text import flag
 from drumbeat.engine.core.sanitise import sanitise
 from drumbeat.engine.errors import ConfigurationError, DrumbeatError
 from drumbeat.engine.process.memory import COLLECTION_OBJECTS
@@ -219,7 +220,7 @@ def _run(arguments: Sequence[str]) -> int:
     except typer.TyperException as error:
         return _print_usage_error(error)
     except DrumbeatError as error:
-        return _print_error(str(error), error.exit_code)
+        return _print_error(error.line(flag), error.exit_code)
     except Exception as error:
         if isinstance(error, OSError) and stdout_error() is not None:
             return 0  # only stdout failed, which `main` reports

@@ -6,15 +6,14 @@ from typing import Annotated, Any
 import typer
 
 from drumbeat.campaigns.changing.send_message import new_name, plan_message, run_message
+from drumbeat.campaigns.cli.campaign_options import Region, option
 from drumbeat.campaigns.cli.database_errors import database_blamed
 from drumbeat.campaigns.cli.options import Json
 from drumbeat.campaigns.cli.printing import note, print_json
 from drumbeat.campaigns.cli.signals import stop_on_signals
 from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_settings
 from drumbeat.campaigns.command_text import command_text
-from drumbeat.campaigns.options.common_options import Region
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.options.template_options import HeaderFilename, HeaderLink, HeaderMediaId, header_of
 from drumbeat.campaigns.planning.free_form import read_message, with_reply
 from drumbeat.engine.app import POOL_CONNECTIONS
 from drumbeat.engine.core.message_types import Text
@@ -43,9 +42,9 @@ def send(
         list[str] | None,
         typer.Option(help="Text for a placeholder; repeat for each, in order.", metavar="TEXT"),
     ] = None,
-    header_media_id: HeaderMediaId = None,
-    header_link: HeaderLink = None,
-    header_filename: HeaderFilename = None,
+    header_media_id: Annotated[str | None, option("header_media_id")] = None,
+    header_link: Annotated[str | None, option("header_link")] = None,
+    header_filename: Annotated[str | None, option("header_filename")] = None,
     text: Annotated[str | None, typer.Option(help="A text message.")] = None,
     file: Annotated[
         Path | None,
@@ -82,11 +81,13 @@ def send(
         name=name,
         template=template or str((content or {})["type"]),
         language=language or "",
-        audience=Path(),
-        numbers=(number,),
-        params=tuple(f"={value}" for value in param or ()),
+        read_from=Path(),
+        number=[number],
+        param=[f"={value}" for value in param or ()],
         region=region,
-        header_media=header_of(None, None, header_link, header_media_id, header_filename).media,
+        header_link=header_link,
+        header_media_id=header_media_id,
+        header_filename=header_filename,
         message=content,
     )
     raise typer.Exit(_plan_and_run(spec, to, json=json))

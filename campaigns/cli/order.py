@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.cli.campaign_options import option
 from drumbeat.campaigns.cli.options import CampaignName, Json
 from drumbeat.campaigns.cli.printing import print_json
 from drumbeat.campaigns.cli.status_text import order_text
 from drumbeat.campaigns.cli.task_runner import with_connection
 from drumbeat.campaigns.life.order import set_order
 from drumbeat.campaigns.options.order import check_share, read_priority
-from drumbeat.campaigns.options.order_flags import Share
 from drumbeat.engine.errors import UsageError
 
 app = typer.Typer(add_completion=False)
@@ -23,12 +23,9 @@ def order(
     name: CampaignName,
     priority: Annotated[
         str | None,
-        typer.Option(
-            help="low, normal or high. A number sends its campaigns of a higher priority first.",
-            metavar="PRIORITY",
-        ),
+        option("priority"),
     ] = None,
-    share: Share = None,
+    share: Annotated[int | None, option("share")] = None,
     even_share: Annotated[
         bool, typer.Option("--even-share", help="Remove the share of the campaign.")
     ] = False,

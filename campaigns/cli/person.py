@@ -5,12 +5,12 @@ from typing import Annotated
 import typer
 
 from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.cli.campaign_options import Region
 from drumbeat.campaigns.cli.options import Json, Yes
 from drumbeat.campaigns.cli.person_text import person_lines, receipt_lines
 from drumbeat.campaigns.cli.printing import print_json
 from drumbeat.campaigns.cli.task_runner import with_connection
 from drumbeat.campaigns.life.forget import forget_person
-from drumbeat.campaigns.options.common_options import Region
 from drumbeat.campaigns.results.person import read_person, read_spellings
 from drumbeat.engine.errors import UsageError
 

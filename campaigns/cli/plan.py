@@ -12,7 +12,7 @@ from drumbeat.campaigns.cli.options import CampaignName, Json
 from drumbeat.campaigns.cli.printing import print_json, print_rows
 from drumbeat.campaigns.cli.status_text import quota_warning
 from drumbeat.campaigns.cli.task_runner import with_settings
-from drumbeat.campaigns.planning.template_set import unmatched_text
+from drumbeat.campaigns.planning.checked.template_set import unmatched_text
 from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.campaigns.preview.plan import CampaignPlan, Timing, plan_of
 from drumbeat.campaigns.prices import Cost, read_prices

@@ -11,8 +11,8 @@ from drumbeat.campaigns.cli.printing import note, print_json
 from drumbeat.campaigns.cli.task_runner import with_database
 from drumbeat.campaigns.preview.recipient import Choice, choose_recipient, preview_json
 from drumbeat.campaigns.template_shares import template_text
-from drumbeat.engine.core.rendering import text_lines
 from drumbeat.engine.core.sanitise import sanitise
+from drumbeat.engine.core.template.rendering import text_lines
 
 app = typer.Typer(add_completion=False)
 

@@ -64,10 +64,10 @@ def report(
 
 
 def _write_page(name: str, html: Path, prices: Path | None) -> None:
-    from drumbeat.campaigns.console.language import texts_of
-    from drumbeat.campaigns.console.pages.results import (
+    from drumbeat.campaigns.console.campaigns.results_pages import (
         report_file,  # imports aiohttp and jinja2, which only a page needs
     )
+    from drumbeat.campaigns.console.web.language import texts_of
 
     async def read(pool: Pool, settings: Settings) -> CampaignResults:
         table = None if (file := prices or settings.prices) is None else read_prices(file)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from drumbeat.campaigns.cli.status_text import audience_sum
-from drumbeat.campaigns.command_text import command_text
-from drumbeat.campaigns.options.spec import RETRY_OF
+from drumbeat.campaigns.command_text import command_text, flag
+from drumbeat.campaigns.options.identity import RETRY_OF
 from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.campaigns.results.report import NumberReport, ReasonCount, Report
 from drumbeat.campaigns.results.variants import result_lines
@@ -15,8 +15,7 @@ from drumbeat.engine.core.sanitise import sanitise
 from drumbeat.engine.core.states import RecipientState
 
 OPTIONS_SHOWN = (
-    "--param", "--header-column", "--start-at", "--expires-at", "--window", "--time-zone", "--on-unknown",
-    "--max-failed",
+    "param", "header_column", "start_at", "expires_at", "window", "time_zone", "on_unknown", "max_failed",
 )  # fmt: skip
 STEADY_S = 5.0  # a shorter run is mostly its first and last second, so its share of the limit misleads
 
@@ -61,10 +60,10 @@ def report_lines(report: Report) -> Iterator[str]:
 
 def _options(options: dict[str, Any]) -> Iterator[str]:
     """Give the options that say when and what a campaign sends, unless the report shows them elsewhere."""
-    for name in OPTIONS_SHOWN:
-        value = options.get(name)
-        if value and not (name == "--time-zone" and not options.get("--window")):
-            yield f"{name} {sanitise(', '.join(value) if isinstance(value, list) else str(value))}"
+    for key in OPTIONS_SHOWN:
+        value = options.get(key)
+        if value and not (key == "time_zone" and not options.get("window")):
+            yield f"{flag(key)} {sanitise(', '.join(value) if isinstance(value, list) else str(value))}"
 
 
 def _verdict(holds: bool) -> str:

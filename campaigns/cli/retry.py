@@ -5,15 +5,13 @@ from typing import Annotated
 
 import typer
 
-from drumbeat.campaigns.changing.derived import retried
 from drumbeat.campaigns.changing.retry import RetryOptions, plan_retry
+from drumbeat.campaigns.cli.campaign_options import option, rejects_option
 from drumbeat.campaigns.cli.create import show_created
 from drumbeat.campaigns.cli.database_errors import database_blamed
 from drumbeat.campaigns.cli.options import CampaignName, DryRun, Json, Quiet
 from drumbeat.campaigns.cli.planning_progress import planning_shown
-from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_connection
-from drumbeat.campaigns.options.campaign_spec import ExpiresAt, StartAt
-from drumbeat.campaigns.options.common_options import rejects_option
+from drumbeat.campaigns.cli.task_runner import ready_database, run_loop
 from drumbeat.campaigns.planning.header_uploads import uploads_with
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.process.settings import load_settings
@@ -32,8 +30,8 @@ def retry(
         str | None,
         typer.Option("--name", help="Name of the new campaign. Default: NAME/retry-1.", metavar="NEW"),
     ] = None,
-    start_at: StartAt = None,
-    expires_at: ExpiresAt = None,
+    start_at: Annotated[str | None, option("start_at")] = None,
+    expires_at: Annotated[str | None, option("expires_at")] = None,
     rejects: Annotated[Path | None, rejects_option("rejects")] = None,
     dry_run: DryRun = False,
     json: Json = False,
@@ -52,7 +50,6 @@ def retry(
         raise UsageError("no recipients are chosen", remedy="add --failed")
     given = RetryOptions(tuple(code or ()), new_name, start_at, expires_at, rejects)
     settings = load_settings()
-    original = with_connection(lambda connection: retried(connection, name))
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
         created = run_loop(
@@ -63,7 +60,6 @@ def retry(
                 progress,
                 disk=settings.disk(),
                 dry_run=dry_run,
-                original=original,
                 open_uploads=uploads_with(settings),
             )
         )

@@ -7,6 +7,7 @@ import typer
 
 from drumbeat.campaigns.account.tier_warnings import tier_warnings
 from drumbeat.campaigns.campaign import Campaign, find_campaign
+from drumbeat.campaigns.cli.campaign_options import MaxFailed
 from drumbeat.campaigns.cli.options import CampaignName, DryRun, Json, MetricsHost, Quiet
 from drumbeat.campaigns.cli.printing import note, print_json
 from drumbeat.campaigns.cli.run_progress import view_for, watched
@@ -16,13 +17,12 @@ from drumbeat.campaigns.cli.task_runner import with_settings
 from drumbeat.campaigns.command_text import command_text
 from drumbeat.campaigns.duration import duration
 from drumbeat.campaigns.life.run import RunResult, run_campaign
-from drumbeat.campaigns.options.common_options import MaxFailed
 from drumbeat.campaigns.options.schedule import check_max_failed, read_moment
 from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.campaigns.preview.days import days_needed
 from drumbeat.campaigns.results.status import CampaignStatus, campaign_status
 from drumbeat.engine.app import POOL_CONNECTIONS
-from drumbeat.engine.core.quota import QuotaScope
+from drumbeat.engine.core.limits.quota import QuotaScope
 from drumbeat.engine.notifications.notifier import notifying
 from drumbeat.engine.process.settings import MetricsAddress, Settings
 from drumbeat.engine.process.telemetry import quieten
@@ -73,7 +73,7 @@ def run(
     """
     if max_failed is not None:
         check_max_failed(max_failed)
-    ends_at = None if until is None else read_moment("--until", until)
+    ends_at = None if until is None else read_moment("until", until)
     if quiet:
         quieten()
 

@@ -11,11 +11,11 @@ import typer
 from drumbeat.campaigns.actor import actor
 from drumbeat.campaigns.audience.suppression_list import import_suppressions
 from drumbeat.campaigns.cli import suppress_words
+from drumbeat.campaigns.cli.campaign_options import PhoneColumn, Region, rejects_option
 from drumbeat.campaigns.cli.options import Json
 from drumbeat.campaigns.cli.planning_progress import planning_shown
 from drumbeat.campaigns.cli.printing import print_json
 from drumbeat.campaigns.cli.task_runner import with_connection
-from drumbeat.campaigns.options.common_options import PhoneColumn, Region, rejects_option
 from drumbeat.campaigns.phones.phone_text import phone_text
 from drumbeat.campaigns.phones.suppression import (
     ADDED_BY_HAND,

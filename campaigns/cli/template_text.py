@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from drumbeat.campaigns.account.templates import StoredTemplate
-from drumbeat.engine.core.campaign_template import CampaignTemplate
-from drumbeat.engine.core.message import Media, UnusableTemplate
-from drumbeat.engine.core.placeholder import MEDIA, Placeholder
 from drumbeat.engine.core.sanitise import sanitise
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.compiled import Media
+from drumbeat.engine.core.template.compiler import UnusableTemplate
+from drumbeat.engine.core.template.placeholder import MEDIA, Placeholder
 
 # A template whose header takes media compiles only with some. The placeholders do not depend on which.
 _ANY_MEDIA = Media(media_id="0")

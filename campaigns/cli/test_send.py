@@ -41,7 +41,7 @@ def test_send(
     settings = load_settings()
     settings.service()  # before anything is stored
     chosen = with_database(lambda pool: choose_recipient(pool, name, Choice(row)))
-    phones = own_phones(to, chosen.options.get("--region"))
+    phones = own_phones(to, chosen.options.get("region"))
     url = ready_database(settings)
     with database_blamed(url):
         disk, uploads = settings.disk(), uploads_with(settings)

@@ -11,10 +11,20 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from drumbeat.campaigns.console.access import SAFE_METHODS, Doorkeeper
-from drumbeat.campaigns.console.api import document
-from drumbeat.campaigns.console.api.operations import OPERATIONS, PREFIX
-from drumbeat.campaigns.console.context import (
+from drumbeat.campaigns.console.account.pages import NUMBERS, shared_numbers
+from drumbeat.campaigns.console.account.template_pages import REVIEWS, shared_reviews
+from drumbeat.campaigns.console.campaigns.launch_pages import PLANS, shared_plans
+from drumbeat.campaigns.console.campaigns.live import CampaignWatch
+from drumbeat.campaigns.console.campaigns.pages import LISTS, VIEWS, shared_lists, shared_views
+from drumbeat.campaigns.console.campaigns.result_readings import READINGS, keep_readings
+from drumbeat.campaigns.console.campaigns.results_pages import VIEWS as RESULTS
+from drumbeat.campaigns.console.campaigns.results_pages import shared_results
+from drumbeat.campaigns.console.new.header_uploads import remove_unneeded
+from drumbeat.campaigns.console.operations import OPERATIONS, PREFIX
+from drumbeat.campaigns.console.routes import PAGES
+from drumbeat.campaigns.console.web import openapi as document
+from drumbeat.campaigns.console.web.access import SAFE_METHODS, Doorkeeper
+from drumbeat.campaigns.console.web.context import (
     CONSOLE,
     Console,
     Handler,
@@ -24,25 +34,15 @@ from drumbeat.campaigns.console.context import (
     has_left,
     set_caller,
 )
-from drumbeat.campaigns.console.forms import check_form
-from drumbeat.campaigns.console.header_uploads import remove_unneeded
-from drumbeat.campaigns.console.live import CampaignWatch
-from drumbeat.campaigns.console.observing import observe, route_of, serving_metrics
-from drumbeat.campaigns.console.pages.account import NUMBERS, shared_numbers
-from drumbeat.campaigns.console.pages.campaigns import LISTS, VIEWS, shared_lists, shared_views
-from drumbeat.campaigns.console.pages.launch import PLANS, shared_plans
-from drumbeat.campaigns.console.pages.problem_page import problem_page
-from drumbeat.campaigns.console.pages.results import VIEWS as RESULTS
-from drumbeat.campaigns.console.pages.results import shared_results
-from drumbeat.campaigns.console.pages.routes import PAGES
-from drumbeat.campaigns.console.pages.templates import REVIEWS, shared_reviews
-from drumbeat.campaigns.console.people import any_user
-from drumbeat.campaigns.console.problems import Problem, Refused, problem_of
-from drumbeat.campaigns.console.request_limits import Allowance
-from drumbeat.campaigns.console.result_readings import READINGS, keep_readings
-from drumbeat.campaigns.console.security_headers import add_security_headers
-from drumbeat.campaigns.console.settings import console_settings, require_guarded
-from drumbeat.campaigns.console.uploads import remove_old
+from drumbeat.campaigns.console.web.forms import check_form
+from drumbeat.campaigns.console.web.observing import observe, route_of, serving_metrics
+from drumbeat.campaigns.console.web.problem_page import problem_page
+from drumbeat.campaigns.console.web.problems import Problem, Refused, problem_of
+from drumbeat.campaigns.console.web.request_limits import Allowance
+from drumbeat.campaigns.console.web.security_headers import add_security_headers
+from drumbeat.campaigns.console.web.settings import console_settings, require_guarded
+from drumbeat.campaigns.console.web.uploads import remove_old
+from drumbeat.campaigns.console.web.users import any_user
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.process.settings import MetricsAddress, Settings
 from drumbeat.engine.store.database import LOST_CONNECTION, Pool

@@ -214,7 +214,9 @@ async def approve(connection: Connection, name: str | Campaign, *, actor: str = 
         canary = await read_canary(connection, campaign.campaign_id)
         if canary is None:
             raise UsageError(
-                f'the campaign "{campaign.name}" has no canary', remedy="see --canary of `campaign create`"
+                'the campaign "{name}" has no canary',
+                remedy="see {canary} of `campaign create`",
+                values={"name": campaign.name},
             )
         if campaign.reason_code in CANARY_PAUSES - {ReasonCode.APPROVAL_NEEDED}:
             resume_it = command_text("campaign", "resume", campaign.name)

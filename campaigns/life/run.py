@@ -194,7 +194,7 @@ def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
     if status.failed_above(max_failed):
         share = f"{100 * failed / status.recipients:.1f} %"
         parts.append(
-            f"{failed:,} of {status.recipients:,} failed ({share}), more than --max-failed {max_failed}"
+            f"{failed:,} of {status.recipients:,} failed ({share}), more than the limit of {max_failed}"
         )
     if status.in_doubt:
         settle = command_text("campaign", "settle", status.name)

@@ -5,7 +5,7 @@ from typing import Any
 
 from drumbeat.campaigns.campaign import Campaign, find_campaign
 from drumbeat.campaigns.results.status import CampaignStatus
-from drumbeat.engine.core.guard import OPTED_OUT
+from drumbeat.engine.core.limits.guard import OPTED_OUT
 from drumbeat.engine.core.states import CampaignState
 from drumbeat.engine.process.identity import this_process
 from drumbeat.engine.store.abandoned_numbers import recover_abandoned_numbers

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Sequence
 
 from drumbeat.campaigns.campaign import Campaign
 from drumbeat.campaigns.sql import statements
-from drumbeat.engine.core.campaign_template import CampaignTemplate, frozen_templates
-from drumbeat.engine.core.template_changes import Definitions, misfit_text, template_changes
-from drumbeat.engine.core.template_status import stopped_templates
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate, frozen_templates
+from drumbeat.engine.core.template.changes import Definitions, misfit_text, template_changes
+from drumbeat.engine.core.template.status import stopped_templates
 from drumbeat.engine.errors import ConfigurationError, DrumbeatError, TryLater
 from drumbeat.engine.process.settings import ServiceSettings, Settings
 from drumbeat.engine.sending.listed_templates import read_templates, stored_statuses, stored_templates

@@ -1,56 +1,18 @@
 """The options that keep a message from a recipient: hours and days, frequency cap, size of the audience."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import time
 from typing import Any
 
 from drumbeat.campaigns.options.schedule import RECIPIENT, Schedule, read_window
-from drumbeat.engine.core.daily_window import DailyWindow
-from drumbeat.engine.core.frequency_cap import FrequencyCap
-from drumbeat.engine.core.sending_hours import EVERY_DAY, SendingHours
+from drumbeat.campaigns.options.table import CampaignOptions
+from drumbeat.engine.core.limits.daily_window import DailyWindow
+from drumbeat.engine.core.limits.frequency_cap import FrequencyCap
+from drumbeat.engine.core.limits.sending_hours import EVERY_DAY, SendingHours
 from drumbeat.engine.errors import UsageError
 
 QUIET_EXAMPLE = "20:00-09:00"  # the example of a window would send at night if it were read as quiet hours
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-
-
-@dataclass(frozen=True, slots=True)
-class GuardOptions:
-    """The options of guards as they were given. `quiet_hours` is `HH:MM-HH:MM`, `days` is `mon-fri` or
-    `sat,sun`, and `cap` is `2/7d`.
-    """
-
-    quiet_hours: str | None = None
-    days: str | None = None
-    cap: str | None = None
-    max_recipients: int | None = None
-
-    def identity(self) -> Mapping[str, Any]:
-        """Return the given options by name, as they identify a campaign."""
-        named = {
-            "--quiet-hours": self.quiet_hours,
-            "--days": self.days,
-            "--cap": self.cap,
-            "--max-recipients": self.max_recipients,
-        }
-        return {name: value for name, value in named.items() if value is not None}
-
-    def checked(self, schedule: Schedule) -> "Guards":
-        """Check and read the options. Raise a UsageError that names the one that is wrong."""
-        if self.max_recipients is not None and self.max_recipients < 1:
-            raise UsageError("--max-recipients must be at least 1", remedy="give a number of people")
-        quiet = (
-            None
-            if self.quiet_hours is None
-            else read_window(self.quiet_hours, "--quiet-hours", QUIET_EXAMPLE)
-        )
-        days = EVERY_DAY if self.days is None else read_days(self.days)
-        cap = None if self.cap is None else read_cap(self.cap)
-        return Guards(schedule, quiet, days, cap)
-
-
-NO_GUARDS = GuardOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +49,17 @@ class Guards:
         )
 
 
+def read_guards(options: CampaignOptions, schedule: Schedule) -> Guards:
+    """Check and read the options. Raise a UsageError that names the one that is wrong."""
+    if options.max_recipients is not None and options.max_recipients < 1:
+        raise UsageError("{max_recipients} must be at least 1", remedy="give a number of people", values={})
+    hours = options.quiet_hours
+    quiet = None if hours is None else read_window(hours, "quiet_hours", QUIET_EXAMPLE)
+    days = EVERY_DAY if options.days is None else read_days(options.days)
+    cap = None if options.cap is None else read_cap(options.cap)
+    return Guards(schedule, quiet, days, cap)
+
+
 def read_days(text: str) -> frozenset[int]:
     """Read `mon-fri` or `mon,wed,sat`; a span may pass Sunday."""
     found: set[int] = set()
@@ -95,7 +68,9 @@ def read_days(text: str) -> frozenset[int]:
         try:
             begin, end = _DAYS.index(first), _DAYS.index(last or first)
         except ValueError:
-            raise UsageError(f"--days {text!r} cannot be read", remedy="write mon-fri or sat,sun") from None
+            raise UsageError(
+                "{days} {text!r} cannot be read", remedy="write mon-fri or sat,sun", values={"text": text}
+            ) from None
         found.update((begin + ahead) % 7 for ahead in range((end - begin) % 7 + 1))
     return frozenset(found)
 
@@ -106,6 +81,7 @@ def read_cap(text: str) -> FrequencyCap:
         return FrequencyCap.parse(text)
     except ValueError:
         raise UsageError(
-            f"--cap {text!r} cannot be read",
+            "{cap} {text!r} cannot be read",
             remedy="write 2/7d for two messages in 7 days; the time is in days (d) or hours (h), up to 90d",
+            values={"text": text},
         ) from None

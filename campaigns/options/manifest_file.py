@@ -1,35 +1,33 @@
 """A reader of manifests: TOML files with the options of a campaign."""
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from drumbeat.campaigns.options.listing import CampaignOption, located, options_of
+from drumbeat.campaigns.options.option import Option
+from drumbeat.campaigns.options.table import OPTIONS
 from drumbeat.campaigns.options.values import checked, overlaid, require_a_file
 from drumbeat.engine.errors import ConfigurationError
 
 MANIFEST_BYTES_MAX = 1024 * 1024  # a manifest that people write has a few hundred bytes
 
 
-def read_manifest(
-    path: Path, function: Callable[..., Any], changes: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """Return the arguments for `function`, whose signature lists the keys. `changes`, by key, replace values.
+def read_manifest(path: Path, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the options of a file by their keys. `changes` replace some.
 
     Relative paths in the file are relative to the file. Raise a ConfigurationError that names the file, each
     wrong key and its cure. Raise UsageError as `require_a_file` does.
     """
     directory = path.absolute().parent
-    options = {option.key: option for option in options_of(function)}
     values = {
-        key: _value(options[key], value, directory) if key in options else value
+        key: _value(OPTIONS[key], value, directory) if key in OPTIONS else value
         for key, value in _parsed(path).items()
     }
     laid = overlaid(values, changes or {})
     require_a_file(laid)
-    return checked(laid, function, str(path))
+    return checked(laid, str(path))
 
 
 def _parsed(path: Path) -> dict[str, Any]:
@@ -51,10 +49,10 @@ def _parsed(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"the manifest is not TOML: {error}", where=where) from error
 
 
-def _value(option: CampaignOption, value: Any, directory: Path) -> Any:
+def _value(option: Option, value: Any, directory: Path) -> Any:
     """Return a value as the option takes it: tables as `name=value`, paths from `directory`."""
     if option.is_pairs and isinstance(value, dict):
         return [f"{name}={text}" for name, text in value.items()]
     if isinstance(value, date):  # a datetime is one
         return value.isoformat()
-    return located(option, value, directory)
+    return option.located(value, directory)

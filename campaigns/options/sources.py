@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import TypeAlias
 
 from drumbeat.engine.core.states import RecipientState
 
@@ -14,7 +15,7 @@ STANDARD_INPUT = Path("-")
 
 
 class Format(StrEnum):
-    """The forms of an audience; `--format` takes these words."""
+    """The forms of an audience; the option `format` takes these words."""
 
     CSV = "csv"
     JSON_LINES = "jsonl"
@@ -58,7 +59,7 @@ class CampaignResult:
     once: bool = False
 
 
-WHERE = "--audience-sql"
+WHERE = "the query"  # stands for the audience in errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,4 +70,5 @@ class SqlQuery:
     url: str = field(repr=False)
 
 
+Audience: TypeAlias = Path | SqlQuery | CampaignResult
 Corrections = Mapping[int, Sequence[str]]  # the number of a row → its cells, in the order of the header

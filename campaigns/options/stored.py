@@ -7,7 +7,8 @@ from typing import Any
 
 from drumbeat.campaigns.campaign import find_campaign, require_planned
 from drumbeat.campaigns.describe_database import describe_database
-from drumbeat.campaigns.options.spec import GIVEN, NOTED
+from drumbeat.campaigns.options.table import OPTIONS
+from drumbeat.campaigns.options.values import AUDIENCE_SOURCES
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.store.database import Connection, Pool
@@ -28,16 +29,16 @@ async def stored_options(connection: Pool | Connection, name: str) -> StoredOpti
     values = await stored_values(connection, campaign.campaign_id)
     if not values:
         raise ConfigurationError(
-            f'the options of the campaign "{campaign.name}" are not stored as they were given',
+            f'the options of the campaign "{campaign.name}" do not say where its people came from',
             where=await describe_database(connection),
-            remedy="an earlier version or `message send` made it; use `campaign create` or `campaign apply`",
+            remedy="`message send` or `campaign retry` made it; use `campaign create` or `campaign apply`",
         )
     return StoredOptions(campaign.name, values)
 
 
 async def stored_values(connection: Pool | Connection, campaign_id: int) -> dict[str, Any]:
-    """Return the options as they were given; empty if they are not stored."""
+    """Return the options as they were given; empty if they do not name the audience."""
     frozen = await connection.fetchrow(statements("plan")["frozen_campaign"], campaign_id)
     assert frozen is not None, "a campaign's row is never deleted once it is planned"
-    values: dict[str, Any] = frozen["options"].get(NOTED, {}).get(GIVEN, {})
-    return values
+    values = {key: value for key, value in frozen["options"].items() if key in OPTIONS}
+    return {} if AUDIENCE_SOURCES.isdisjoint(values) else values

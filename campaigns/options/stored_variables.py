@@ -7,25 +7,19 @@ from typing import Any
 from drumbeat.campaigns.options.param_texts import is_link
 
 VARIABLES = "variables"  # key of the stored options: the column or `=text` of each variable
-FIXED_TEXT = "="
 
 
 def variables_of(options: Mapping[str, Any]) -> Sequence[str]:
     """Return the column or `=text` of each variable, by the stored options. The media of a header comes
     first, if each message names its own.
     """
-    if (stored := options.get(VARIABLES)) is not None:
-        return list(stored)
-    # Earlier versions stored the options that fill the variables, but not the variables.
-    header = options.get("--header-column") or (FIXED_TEXT if options.get("--header-file") else None)
-    params = options.get("--param") or ()
-    return [*([] if header is None else [header]), *params]
+    return list(options.get(VARIABLES, ()))
 
 
 def shown_variables(options: Mapping[str, Any], variables: Sequence[str]) -> Sequence[str]:
-    """Return a recipient's variables for people. They get only the name of a `--header-file`, since its path
+    """Return a recipient's variables for people. They get only the name of a `header_file`, since its path
     is a path on this machine.
     """
-    if not options.get("--header-file") or not variables or is_link(variables[0]):
+    if not options.get("header_file") or not variables or is_link(variables[0]):
         return variables
     return [PurePath(variables[0]).name, *variables[1:]]

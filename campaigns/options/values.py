@@ -1,16 +1,17 @@
 """The options of a campaign as values by key: laid over others, and checked."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from drumbeat.campaigns.options.listing import options_of
+from drumbeat.campaigns.options.table import OPTIONS
 from drumbeat.engine.errors import ConfigurationError, UsageError
 
 PROBLEMS_SHOWN_MAX = 5
+FIELD = "option_"
 STORED = "the campaign's stored options"
 
 # The remedy for a problem that pydantic finds, by its type. Other problems name their remedy.
@@ -24,12 +25,10 @@ CURES = {
 # A clone does not copy these: the key of one campaign, and the list of rejects of its file.
 NOT_CLONED = ("external_id", "rejects")
 # One key of a group replaces the others, and the keys that only describe the others.
-AUDIENCE_KEYS = frozenset(
+AUDIENCE_SOURCES = frozenset({"audience", "audience_sql", "audience_campaign"})
+AUDIENCE_KEYS = AUDIENCE_SOURCES | frozenset(
     {
-        "audience",
-        "audience_sql",
         "audience_database",
-        "audience_campaign",
         "state",
         "code",
         "format",
@@ -39,7 +38,6 @@ AUDIENCE_KEYS = frozenset(
 # Keys that say how a file is read: that of the audience, and those of `exclude`. The people of a campaign
 # were read before.
 READING_KEYS = frozenset({"phone_column", "map", "default", "region", "as_mobile", "format", "sheet"})
-_DEFAULTS = {"phone_column": "phone"}
 GROUPS = (AUDIENCE_KEYS, frozenset({"header_media_id", "header_link", "header_filename"}))
 # To change one of these, the audience must be read anew.
 READ_ANEW = AUDIENCE_KEYS | {"exclude"}
@@ -64,13 +62,13 @@ def overlaid(
 
 def require_a_file(values: Mapping[str, Any]) -> None:
     """Raise UsageError for a value about reading a file, if neither audience nor `exclude` is one."""
-    named = sorted(key for key in READING_KEYS if values.get(key) and values[key] != _DEFAULTS.get(key))
+    named = sorted(key for key in READING_KEYS if OPTIONS[key].is_given(values.get(key)))
     if named and not _reads_a_file(values):
-        option = f"--{named[0].replace('_', '-')}"
+        option = f"{{{named[0]}}}"
         raise UsageError(
             f"{option} says how a file is read, and the people of a campaign are taken as they are stored",
             remedy=f"remove {option}",
-            key=named[0],
+            values={},
         )
 
 
@@ -83,21 +81,19 @@ def of_clone(
     name: str,
     changes: Mapping[str, Any],
     unset: Iterable[str],
-    function: Callable[..., Any],
 ) -> dict[str, Any]:
     """Return the arguments of a campaign `name`: the stored options of another one, and the changes."""
-    left_out = {*NOT_CLONED, *_keys_of(unset, function)}
-    return checked(overlaid(stored, {**changes, "name": name}, left_out), function, STORED)
+    left_out = {*NOT_CLONED, *_keys_of(unset)}
+    return checked(overlaid(stored, {**changes, "name": name}, left_out), STORED)
 
 
 def of_edit(
     stored: Mapping[str, Any],
     changes: Mapping[str, Any],
     unset: Iterable[str],
-    function: Callable[..., Any],
 ) -> dict[str, Any]:
     """Return the arguments of the same campaign with the changes."""
-    return checked(overlaid(stored, changes, _keys_of(unset, function)), function, STORED)
+    return checked(overlaid(stored, changes, _keys_of(unset)), STORED)
 
 
 def needs_audience(changes: Iterable[str], unset: Iterable[str]) -> bool:
@@ -105,12 +101,12 @@ def needs_audience(changes: Iterable[str], unset: Iterable[str]) -> bool:
     return not READ_ANEW.isdisjoint({*changes, *map(_key, unset)})
 
 
-def _keys_of(names: Iterable[str], function: Callable[..., Any]) -> set[str]:
+def _keys_of(names: Iterable[str]) -> set[str]:
     """Return the keys of options, named with or without dashes. Raise UsageError for an unknown one."""
-    known, keys = {option.key for option in options_of(function)}, set(map(_key, names))
-    if unknown := keys - known:
+    keys = set(map(_key, names))
+    if unknown := keys - OPTIONS.keys():
         raise UsageError(
-            f"there is no option {min(unknown)}", remedy=f"options are {', '.join(sorted(known))}"
+            f"there is no option {min(unknown)}", remedy=f"options are {', '.join(sorted(OPTIONS))}"
         )
     return keys
 
@@ -119,55 +115,43 @@ def _key(name: str) -> str:
     return name.lstrip("-").replace("-", "_")
 
 
-def by_key(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments for `function`, named by their keys."""
-    keys = {option.parameter: option.key for option in options_of(function)}
-    return {keys[parameter]: value for parameter, value in values.items()}
-
-
-def checked(values: Mapping[str, Any], function: Callable[..., Any], where: str) -> dict[str, Any]:
-    """Return the arguments for `function` from values by key. A ConfigurationError names wrong keys."""
+def checked(values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return options by key, each of its type. A ConfigurationError names wrong keys."""
     try:
-        found = _model(function).model_validate(values)
+        found = _model().model_validate(values)
     except ValidationError as problem:
-        keys = [option.key for option in options_of(function)]
-        texts = [_problem(error, keys) for error in problem.errors()]
+        texts = [_problem(error) for error in problem.errors()]
         more = f"; and {len(texts) - PROBLEMS_SHOWN_MAX} more" if len(texts) > PROBLEMS_SHOWN_MAX else ""
         raise ConfigurationError("; ".join(texts[:PROBLEMS_SHOWN_MAX]) + more, where=where) from None
-    return {name: getattr(found, name) for name in found.model_fields_set}
+    return {name.removeprefix(FIELD): getattr(found, name) for name in found.model_fields_set}
 
 
-def in_words_of_keys(error: UsageError, function: Callable[..., Any], where: str) -> ConfigurationError:
-    """Return an error about options of the command line as an error about the keys of a file."""
-    what, remedy = error.what, error.remedy
-    for key in sorted((option.key for option in options_of(function)), key=len, reverse=True):
-        option = f"--{key.replace('_', '-')}"
-        what, remedy = what.replace(option, key), remedy.replace(option, key)
-    return ConfigurationError(what, where=error.where or where, remedy=remedy)
+def of_file(error: UsageError, where: str) -> ConfigurationError:
+    """Return an error about options as an error about the keys of a file."""
+    return ConfigurationError(error.what, where=error.where or where, remedy=error.remedy, key=error.key)
 
 
 @cache
-def _model(function: Callable[..., Any]) -> type[BaseModel]:
-    """Return a model with a field for each option, named by its parameter and read from its key."""
+def _model() -> type[BaseModel]:
+    """Return a model with a field for each option. The name of a field is free, so that none hides one of
+    pydantic's; its alias is the key.
+    """
     fields: dict[str, Any] = {
-        option.parameter: (
-            option.type,
-            Field(... if option.is_required else option.default, alias=option.key),
-        )
-        for option in options_of(function)
+        f"{FIELD}{key}": (option.type, Field(... if option.is_required else option.default, alias=key))
+        for key, option in OPTIONS.items()
     }
     # A phone number ID may be written without quotes.
     config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
     return create_model("Manifest", __config__=config, **fields)
 
 
-def _problem(error: Any, keys: Sequence[str]) -> str:
+def _problem(error: Any) -> str:
     key = str(error["loc"][0]) if error["loc"] else ""
     if error["type"] == "missing":
         return f"the key {key} is missing"
     if error["type"] == "extra_forbidden":
-        near = get_close_matches(key.replace("-", "_"), keys, 1)
-        hint = f"did you mean {near[0]}?" if near else f"keys are {', '.join(keys)}"
+        near = get_close_matches(key.replace("-", "_"), OPTIONS, 1)
+        hint = f"did you mean {near[0]}?" if near else f"keys are {', '.join(OPTIONS)}"
         return f"there is no key {key}: {hint}"
     said = error["msg"].removeprefix("Input should be ")
     return f"the key {key} is {error['input']!r}: {CURES.get(error['type']) or f'it must be {said}'}"

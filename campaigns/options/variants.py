@@ -27,10 +27,12 @@ def read_variants(texts: Sequence[str]) -> tuple[Variant, ...]:
     """
     variants = tuple(map(_read, texts))
     if len(variants) == 1 or len(variants) > VARIANTS_MAX:
-        raise UsageError(f"--variant is given 2 to {VARIANTS_MAX} times, not {len(variants)}")
+        raise UsageError(f"{{variant}} is given 2 to {VARIANTS_MAX} times, not {len(variants)}", values={})
     names = [variant.name for variant in variants]
     if len(set(names)) < len(names):
-        raise UsageError("two variants have the same name", remedy="give each a name of its own")
+        raise UsageError(
+            "two variants have the same name", remedy="give each a name of its own", key="variant"
+        )
     return variants
 
 
@@ -40,7 +42,8 @@ def _read(text: str) -> Variant:
     is_weight = weight.isascii() and weight.isdigit() and 1 <= int(weight) <= WEIGHT_MAX
     if not (name.strip() and template and (is_weight or not colon)):
         raise UsageError(
-            f"--variant {text!r} is not valid",
+            "{variant} {text!r} is not valid",
             remedy=f"write NAME=TEMPLATE or NAME=TEMPLATE:WEIGHT, with a weight from 1 to {WEIGHT_MAX}",
+            values={"text": text},
         )
     return Variant(name.strip(), template, int(weight or 1))

@@ -101,7 +101,7 @@ def is_stream(path: Path) -> bool:
     return _STREAM.fullmatch(str(path.absolute())) is not None
 
 
-def require_other_file(path: Path, source: Path, option: str) -> None:
+def require_other_file(path: Path, source: Path, key: str) -> None:
     """Raise UsageError if `path` is the same file as `source`."""
     try:
         is_same = path.samefile(source)
@@ -111,7 +111,8 @@ def require_other_file(path: Path, source: Path, option: str) -> None:
         raise UsageError(
             "the output would overwrite the file that is read",
             where=str(path),
-            remedy=f"name another file with {option}",
+            remedy=f"name another file with {{{key}}}",
+            values={},
         )
 
 

@@ -42,7 +42,9 @@ class MobileForms:
         wanted = [country.upper() for country in countries]
         if unknown := [country for country in wanted if country not in _REPAIRS]:
             raise UsageError(
-                f'--as-mobile does not know "{unknown[0]}"', remedy=f"choose {', '.join(_REPAIRS)}"
+                '{as_mobile} does not know "{country}"',
+                remedy=f"choose {', '.join(_REPAIRS)}",
+                values={"country": unknown[0]},
             )
         self._repairs = [_REPAIRS[country][1] for country in wanted]
         self._code = _REPAIRS[region.upper()][0] if region is not None and region.upper() in wanted else None

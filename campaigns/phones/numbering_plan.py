@@ -249,6 +249,6 @@ def ask_library(text: str, region: str | None) -> int | None:
 def known_region(region: str) -> RegionalPlan:
     if region.upper() not in phonenumbers.SUPPORTED_REGIONS:
         raise UsageError(
-            f'there is no region "{region}"', remedy="use a two-letter country code, such as --region BR"
+            f'there is no region "{region}"', remedy="use a two-letter country code, such as BR", key="region"
         )
     return RegionalPlan(region.upper())

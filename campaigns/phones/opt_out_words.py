@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from drumbeat.campaigns.sql import statements
-from drumbeat.engine.core.opt_out import CHARACTERS_MAX, normalised
+from drumbeat.engine.core.limits.opt_out import CHARACTERS_MAX, normalised
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.queries import queries

@@ -2,11 +2,14 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from drumbeat.campaigns.describe_database import describe_database
-from drumbeat.campaigns.options.schedule import RECIPIENT, Schedule
-from drumbeat.campaigns.options.spec import GIVEN, NAME, NOTED, CampaignSpec, Identity
+from drumbeat.campaigns.options.identity import NAME, NOTED, Identity, told
+from drumbeat.campaigns.options.schedule import RECIPIENT
+from drumbeat.campaigns.options.stored_variables import VARIABLES
+from drumbeat.campaigns.planning.asked import Asked
 from drumbeat.campaigns.planning.change_rules import Change, Effect, decide_changes, effect_of
 from drumbeat.campaigns.planning.removal import remove_planned
 from drumbeat.campaigns.planning.start_time import StartsAtOnce
@@ -16,18 +19,28 @@ from drumbeat.engine.errors import ConfigurationError, TryLater
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.queries import queries
 
-START_AT = "--start-at"
+START_AT = "start_at"
+
+
+_EXISTS = 'the campaign "{campaign}" exists with another file or other options: '
 
 
 class ChangeRefused(ConfigurationError):
     """The campaign exists with other options, and not all of them may change now."""
 
-    def __init__(self, what: str, changes: Sequence[Change], *, where: str, remedy: str) -> None:
-        super().__init__(what, where=where, remedy=remedy, key="name")
+    def __init__(self, name: str, changes: Sequence[Change], *, where: str) -> None:
+        form, values = told((change.difference, change.reason) for change in changes)
+        super().__init__(
+            _EXISTS + form,
+            where=where,
+            remedy="nothing was changed; use another name or external id, or repeat the original options",
+            key="name",
+            values={"campaign": name, **values},
+        )
         self.changes = changes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KnownCampaign:
     """A planned campaign, as it is stored."""
 
@@ -39,35 +52,39 @@ class KnownCampaign:
 
     def changes_to(self, identity: Identity) -> tuple[Change, ...]:
         """Return the differences from what is asked for, and the consequence of each."""
-        zones = {options.get("--time-zone") for options in (self.options, identity.options)}
+        zones = {options.get("time_zone") for options in (self.options, identity.options)}
         return decide_changes(
             self.state, identity.differences(self.options), in_recipient_zone=RECIPIENT in zones
         )
 
 
-async def require_allowed(
-    connection: Connection,
-    known: KnownCampaign,
-    changes: Sequence[Change],
-    unchanged_in: Collection[CampaignState] = (),
-) -> None:
-    """Raise ChangeRefused, with all differences, if one may not change; TryLater if none may in this
-    state.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeRequest:
+    """The wish of `actor` to change a campaign that exists. In the states `unchanged_in`, nothing may change.
+    With `now`, a scheduled campaign may send at once.
     """
-    if changes and known.state in unchanged_in:
+
+    actor: str
+    unchanged_in: Collection[CampaignState] = ()
+    now: bool = False
+
+
+async def allowed_changes(
+    connection: Connection, known: KnownCampaign, identity: Identity, request: ChangeRequest
+) -> Sequence[Change]:
+    """Return the differences from what is asked for.
+
+    Raise ChangeRefused, with all of them, if one may not change; TryLater if none may in this state.
+    """
+    changes = known.changes_to(identity)
+    if changes and known.state in request.unchanged_in:
         raise TryLater(
             f'the campaign "{known.name}" is {known.state}, and another person approved it as it is',
             remedy="pause it first, then have its start approved again; a clone can change everything",
         )
     if effect_of(changes) is not Effect.REFUSED:
-        return
-    texts = [f"{change.difference}{f' ({change.reason})' if change.reason else ''}" for change in changes]
-    raise ChangeRefused(
-        f'the campaign "{known.name}" exists with another file or other options: {"; ".join(texts)}',
-        changes,
-        where=await describe_database(connection),
-        remedy="nothing was changed; use another name or external id, or repeat the original options",
-    )
+        return changes
+    raise ChangeRefused(known.name, changes, where=await describe_database(connection))
 
 
 class NameTaken(ConfigurationError):
@@ -78,39 +95,33 @@ async def differs(connection: Connection, known: KnownCampaign, identity: Identi
     """Return the error of a create whose name or external id another campaign has."""
     has_name = identity.options[NAME] == known.name
     kind = NameTaken if has_name else ConfigurationError
-    differences = "; ".join(map(str, identity.differences(known.options)))
+    form, values = told((difference, "") for difference in identity.differences(known.options))
     return kind(
-        f'the campaign "{known.name}" exists with another file or other options: {differences}',
+        _EXISTS + form,
         where=await describe_database(connection),
         remedy="use another name or external id, or repeat the original options",
         key="name" if has_name else "external_id",
+        values={"campaign": known.name, **values},
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The options to change a campaign to. All of `changes` are allowed, and none needs a new plan."""
-
-    spec: CampaignSpec
-    schedule: Schedule
-    identity: Identity
-    changes: Sequence[Change]
-
-
-async def require_later_start(connection: Connection, known: KnownCampaign, asked: Asked) -> None:
+async def require_later_start(
+    connection: Connection, known: KnownCampaign, start_at: datetime | None, changes: Sequence[Change]
+) -> None:
     """Raise StartsAtOnce if the change starts a campaign that waits for its time. The database's clock
     decides, because it starts the campaign. A draft starts only when somebody starts it.
     """
-    moved = any(change.difference.option == START_AT for change in asked.changes)
+    moved = any(change.difference.option == START_AT for change in changes)
     if not moved or known.state is not CampaignState.SCHEDULED:
         return
-    start_at = asked.schedule.start_at
     seconds_until = statements("campaign_control")["seconds_until"]
     if start_at is None or await connection.fetchval(seconds_until, start_at) <= 0:
         raise StartsAtOnce(known.name, start_at)
 
 
-async def change_row(connection: Connection, known: KnownCampaign, asked: Asked, *, actor: str) -> None:
+async def change_row(
+    connection: Connection, known: KnownCampaign, asked: Asked, changes: Sequence[Change], *, actor: str
+) -> None:
     """Store the options. Running processes read them within a second.
 
     Raise TryLater if the campaign changed since it was read.
@@ -126,18 +137,18 @@ async def change_row(connection: Connection, known: KnownCampaign, asked: Asked,
         if found is None:
             raise TryLater(f'the campaign "{known.name}" changed meanwhile', remedy="repeat the command")
         detail = {
-            change.difference.option: [change.difference.old, change.difference.new]
-            for change in asked.changes
+            change.difference.option: [change.difference.old, change.difference.new] for change in changes
         }
         await connection.execute(queries("campaigns")["audit"], actor, "edit", known.campaign_id, detail)
 
 
 def _columns(known: KnownCampaign, asked: Asked) -> tuple[Any, ...]:
     """Return the arguments of the statement `change_campaign` after the first three."""
-    spec, schedule, noted = asked.spec, asked.schedule, known.options.get(NOTED, {})
+    spec, schedule = asked.spec, asked.guards.schedule
+    beside = {key: known.options[key] for key in (NOTED, VARIABLES) if key in known.options}
     return (
         asked.identity.content_hash,
-        {**asked.identity.options, NOTED: {**noted, GIVEN: dict(spec.given)}},
+        {**asked.identity.options, **beside},
         spec.phone_number_ids,
         spec.on_unknown,
         schedule.window_opens,
@@ -146,13 +157,13 @@ def _columns(known: KnownCampaign, asked: Asked) -> tuple[Any, ...]:
         schedule.start_at,
         schedule.expires_at,
         spec.max_failed,
-        spec.order.priority.word,
-        spec.order.share_percent,
-        spec.order.pause_at_failed,
+        spec.urgency.word,
+        spec.share,
+        spec.pause_at_failed,
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Replaced:
     """A draft that a new plan replaces once everything about the new one is checked."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from drumbeat.campaigns.options.spec import NAME, Difference
+from drumbeat.campaigns.options.identity import NAME, Difference
 from drumbeat.engine.core.states import CampaignState, with_indefinite_article
 
 _UNSENT = frozenset({CampaignState.DRAFT, CampaignState.SCHEDULED})
@@ -18,20 +18,20 @@ _LIVE = _UNSENT | {CampaignState.RUNNING, CampaignState.PAUSED}
 # Options that change without a new plan, and the states in which they may. Senders read these columns of the
 # campaign again and again.
 CHANGEABLE: dict[str, frozenset[CampaignState]] = {
-    "--expires-at": _LIVE,
-    "--window": _LIVE,
-    "--time-zone": _LIVE,
-    "--max-failed": _LIVE,
-    "--priority": _LIVE,
-    "--share": _LIVE,
-    "--pause-at-failed": _LIVE,
-    "--start-at": _UNSENT,
-    "--on-unknown": _UNSENT,
+    "expires_at": _LIVE,
+    "window": _LIVE,
+    "time_zone": _LIVE,
+    "max_failed": _LIVE,
+    "priority": _LIVE,
+    "share": _LIVE,
+    "pause_at_failed": _LIVE,
+    "start_at": _UNSENT,
+    "on_unknown": _UNSENT,
     # A running process takes a campaign's numbers once, and a number that holds a range keeps it.
-    "--number": _UNSENT,
+    "number": _UNSENT,
 }
 # Ranges are cut by time zones only at the plan, so hours in the recipient's zone change by a new plan.
-_OF_THE_PLAN_IN_RECIPIENT_ZONE = frozenset({"--window", "--time-zone"})
+_OF_THE_PLAN_IN_RECIPIENT_ZONE = frozenset({"window", "time_zone"})
 
 
 class Effect(StrEnum):
@@ -60,7 +60,7 @@ def decide_changes(
 ) -> tuple[Change, ...]:
     """Return the consequence of each difference. If one is refused, none may be applied.
 
-    `in_recipient_zone` says that the old or the new `--time-zone` is the recipient's.
+    `in_recipient_zone` says that the old or the new `time_zone` is the recipient's.
     """
     of_the_plan = _OF_THE_PLAN_IN_RECIPIENT_ZONE if in_recipient_zone else frozenset[str]()
     return tuple(_decide(state, difference, of_the_plan) for difference in differences)

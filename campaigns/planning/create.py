@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Collection
-from contextlib import ExitStack
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
+from functools import partial
 
-import asyncpg
-
-from drumbeat.campaigns.audience.check.corrections import sha256_of
-from drumbeat.campaigns.audience.open.opening import OpenAudience
-from drumbeat.campaigns.describe_database import describe_database
-from drumbeat.campaigns.options.schedule import require_future_end
-from drumbeat.campaigns.options.spec import AUDIENCE_CONTENT, CampaignSpec, Identity, identify
-from drumbeat.campaigns.planning.change import (
-    Asked,
-    Replaced,
-    change_row,
-    differs,
-    require_allowed,
-    require_later_start,
-)
+from drumbeat.campaigns.options.identity import AUDIENCE_CONTENT
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.change import ChangeRequest, Replaced, allowed_changes, differs
+from drumbeat.campaigns.planning.change_options import change_options
 from drumbeat.campaigns.planning.change_rules import Effect, effect_of
 from drumbeat.campaigns.planning.created import CreatedCampaign, existing_campaign, known_campaign
-from drumbeat.campaigns.planning.disk_limit import stop_when_disk_is_short
-from drumbeat.campaigns.planning.exclusion import open_exclusions
-from drumbeat.campaigns.planning.header_files import header_content
-from drumbeat.campaigns.planning.planning import Planning, limits_per_s_of
-from drumbeat.campaigns.planning.removal import lock_names, remove_leftovers
-from drumbeat.campaigns.planning.source import open_source
-from drumbeat.campaigns.progress import STATEMENT_TIMEOUT_S, ProgressCallback, no_progress
+from drumbeat.campaigns.planning.opened.disk_limit import stop_when_disk_is_short
+from drumbeat.campaigns.planning.opened.step import Opened, open_campaign
+from drumbeat.campaigns.planning.pipeline import plan
+from drumbeat.campaigns.planning.removal import planned_row
+from drumbeat.campaigns.progress import ProgressCallback, no_progress
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import CampaignState
 from drumbeat.engine.process.disk_space import Disk
 from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads
-from drumbeat.engine.store.database import Connection, close, connect
 
 
 async def create_campaign(
@@ -65,95 +50,43 @@ async def create_campaign(
     behind, except the list of rejects if they are the reason. Raise TryLater if the disk gets too full. The
     list of rejects and a half-planned campaign may then be left behind; the next create removes them.
     """
-    guards = spec.checked_guards()
-    schedule = guards.schedule
-    with ExitStack() as files:
-        source = await open_source(url, spec, files)
-        audience_sha256 = await asyncio.to_thread(source.sha256)
-        header = await asyncio.to_thread(header_content, spec)
-        connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
-        try:
-            exclusions = await open_exclusions(connection, spec.exclude, files)
-            excluded = [exclusion.content for exclusion in exclusions]
-            corrected = sha256_of(spec.corrections)
-            identity = identify(spec, schedule, audience_sha256, excluded, header, corrected)
-            await lock_names(connection, spec.name, spec.external_id)
-            guarded = stop_when_disk_is_short(disk, progress)
-            planning = Planning(
-                url,
-                connection,
-                spec,
-                guards,
-                identity,
-                exclusions,
-                guarded,
-                dry_run,
-                open_uploads,
-                head_digits,
-            )
-            created = await _create_or_change(planning, source, change_by, unchanged_in, now=now)
-            return replace(created, same_audience=await _same_audience(connection, identity, created))
-        finally:
-            await close(connection)
+    change = None
+    if change_by is not None:
+        change = ChangeRequest(actor=change_by, unchanged_in=unchanged_in, now=now)
+    async with open_campaign(url, spec, stop_when_disk_is_short(disk, progress)) as opened:
+        plan_it = partial(plan, opened, dry_run=dry_run, head_digits=head_digits, open_uploads=open_uploads)
+        created = await _create_or_change(opened, plan_it, change, dry_run=dry_run)
+        same_audience = await _same_audience(opened, created)
+        return replace(created, earlier=replace(created.earlier, same_audience=same_audience))
 
 
 async def _create_or_change(
-    planning: Planning,
-    source: OpenAudience,
-    change_by: str | None,
-    unchanged_in: Collection[CampaignState],
+    opened: Opened,
+    plan_it: Callable[..., Awaitable[CreatedCampaign]],
+    change: ChangeRequest | None,
     *,
-    now: bool,
+    dry_run: bool,
 ) -> CreatedCampaign:
-    connection, spec = planning.connection, planning.spec
-    row = await planned_row(connection, spec, dry_run=planning.dry_run)
+    """Plan a new campaign. One that exists stays if it is the same; else `change` says who may change it."""
+    connection, asked = opened.session.connection, opened.asked
+    row = await planned_row(connection, asked.spec, dry_run=dry_run)
     if row is None:
-        return await planning.run(source)
+        return await plan_it()
     known = known_campaign(row)
-    if known.content_hash == planning.identity.content_hash:
+    if known.content_hash == asked.identity.content_hash:
         return existing_campaign(row)
-    if change_by is None:
-        raise await differs(connection, known, planning.identity)
-    changes = known.changes_to(planning.identity)
-    await require_allowed(connection, known, changes, unchanged_in)
+    if change is None:
+        raise await differs(connection, known, asked.identity)
+    changes = await allowed_changes(connection, known, asked.identity, change)
     if effect_of(changes) is Effect.PLANNED_ANEW:
-        anew = replace(planning, replaces=Replaced(known, change_by))
-        return replace(await anew.run(source), changes=changes)
-    asked = Asked(spec, planning.guards.schedule, planning.identity, changes)
-    return await change_options(connection, row, asked, change_by, dry_run=planning.dry_run, now=now)
+        planned = await plan_it(replaces=Replaced(known=known, actor=change.actor))
+        return replace(planned, changes=changes)
+    return await change_options(connection, row, asked, changes, change, dry_run=dry_run)
 
 
-async def change_options(
-    connection: Connection, row: asyncpg.Record, asked: Asked, actor: str, *, dry_run: bool, now: bool
-) -> CreatedCampaign:
-    await limits_per_s_of(connection, asked.spec.phone_number_ids, await describe_database(connection))
-    require_future_end(asked.schedule)
-    known = known_campaign(row)
-    if not now:
-        await require_later_start(connection, known, asked)
-    if not dry_run:
-        await change_row(connection, known, asked, actor=actor)
-    changed = existing_campaign(row, asked.changes, dry_run=dry_run)
-    return replace(changed, start_at=asked.schedule.start_at)
-
-
-async def _same_audience(connection: Connection, identity: Identity, created: CreatedCampaign) -> list[str]:
-    content = identity.options[AUDIENCE_CONTENT]
-    rows = await connection.fetch(
+async def _same_audience(opened: Opened, created: CreatedCampaign) -> list[str]:
+    content = opened.asked.identity.options[AUDIENCE_CONTENT]
+    rows = await opened.session.connection.fetch(
         statements("plan")["same_audience"], AUDIENCE_CONTENT, content, created.campaign_id
     )
     return [row["name"] for row in rows]
-
-
-async def planned_row(connection: Connection, spec: CampaignSpec, *, dry_run: bool) -> asyncpg.Record | None:
-    """Return the planned campaign with this name or external id, if there is one. Unless it is a dry run,
-    remove what an interrupted create left.
-    """
-    rows = await connection.fetch(statements("plan")["same_identity"], spec.name, spec.external_id)
-    planned = []
-    for row in rows:
-        if row["planned_at"] is not None:
-            planned.append(row)
-        elif not dry_run:
-            await remove_leftovers(connection, row["campaign_id"])
-    return planned[0] if planned else None

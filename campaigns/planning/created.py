@@ -2,65 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
+from enum import Enum, auto
 from typing import Any
 
 import asyncpg
 
-from drumbeat.campaigns.audience.open.encoding import Encoding
-from drumbeat.campaigns.finding import ListFinding
-from drumbeat.campaigns.planning.change import (
-    KnownCampaign,
-)
+from drumbeat.campaigns.planning.change import KnownCampaign
 from drumbeat.campaigns.planning.change_rules import Change
-from drumbeat.campaigns.planning.plan import PlanCounts
-from drumbeat.campaigns.planning.recent import RecentCampaign
+from drumbeat.campaigns.planning.counts import PlanCounts
+from drumbeat.campaigns.planning.staged.recent import RecentCampaign
+from drumbeat.campaigns.planning.staged.step import NOT_READ, AudienceFound
 from drumbeat.campaigns.template_shares import TemplateShare, shares_in, shares_json
 from drumbeat.engine.core.states import CampaignState
 
 
-@dataclass(frozen=True, slots=True)
-class CreatedCampaign:
-    """A campaign that now exists. `unchanged` says that it existed before, and that nothing was done.
+class Outcome(Enum):
+    """The fate of the campaign. The same create again leaves it UNCHANGED."""
 
-    `rejects_path` is the list of rejected and duplicate rows, if there are any; `reject_codes` counts them.
-    `encoding` is how the audience was decoded; None if it was not read again. `same_audience` are other
-    campaigns with the same file, except those cancelled before they sent anything. `recent_campaigns`
-    explains `same_people`. `changes` are those of a campaign that existed. `dry_run` says that it does not
-    exist: its `campaign_id` is 0, and the rest is what a create would say now. `templates` have the
-    recipients of each if there are several. `unmatched` counts rows by a language that no template has; they
-    get the fallback. `findings` warn of what good rows hold. `heads` are those of a dry run that counts them,
-    see `create_campaign`.
+    STORED = auto()
+    UNCHANGED = auto()
+    DRY_RUN = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCampaign:
+    """The campaign itself. `campaign_id` is 0 if it does not exist. `templates` have the recipients of each,
+    if there are several.
     """
 
     campaign_id: int
     name: str
-    state: str
-    unchanged: bool
-    counts: PlanCounts
-    rejects_path: Path | None
-    reject_codes: Mapping[str, int]
+    state: CampaignState
     phone_number_ids: Sequence[str]
-    encoding: Encoding | None = None
+    templates: Sequence[TemplateShare]
+    start_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierCampaigns:
+    """The other campaigns that reach the same people. `same_audience` have the same file, except those
+    cancelled before they sent anything. `recent_campaigns` explains `same_people`.
+    """
+
     same_audience: Sequence[str] = ()
-    dry_run: bool = False
-    templates: Sequence[TemplateShare] = ()
-    unmatched: Mapping[str, int] = field(default_factory=dict)
-    findings: Sequence[ListFinding] = ()
-    changes: Sequence[Change] = ()
     same_people: Sequence[RecentCampaign] = ()
-    heads: Sequence[Mapping[str, Any]] = ()
-    start_at: datetime | None = None
+
+
+NO_EARLIER = EarlierCampaigns()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedCampaign:
+    """A campaign that now exists, or that a dry run checked: then it says what a create would say.
+
+    `audience` is what was found in it; nothing if it was not read again. `changes` are those of a campaign
+    that existed.
+    """
+
+    campaign: PlannedCampaign
+    counts: PlanCounts
+    outcome: Outcome
+    audience: AudienceFound = NOT_READ
+    earlier: EarlierCampaigns = NO_EARLIER
+    changes: Sequence[Change] = ()
+
+    @property
+    def campaign_id(self) -> int:
+        return self.campaign.campaign_id
+
+    @property
+    def name(self) -> str:
+        return self.campaign.name
+
+    @property
+    def state(self) -> CampaignState:
+        return self.campaign.state
+
+    @property
+    def unchanged(self) -> bool:
+        """Return whether the campaign existed before, and nothing was done."""
+        return self.outcome is Outcome.UNCHANGED
+
+    @property
+    def dry_run(self) -> bool:
+        return self.outcome is Outcome.DRY_RUN
 
     def as_json(self) -> dict[str, Any]:
         """Return the document that the command line and the console both show."""
-        counts = self.counts
+        counts, encoding = self.counts, self.audience.encoding
         return {
             "name": self.name,
-            "state": self.state,
+            "state": self.campaign.state,
             "unchanged": self.unchanged,
             "dry_run": self.dry_run,
             "audience_rows": counts.audience_rows,
@@ -69,38 +104,43 @@ class CreatedCampaign:
             "duplicates": counts.duplicates,
             "suppressed": counts.suppressed,
             "without_hours": counts.without_hours,
-            "reject_codes": dict(self.reject_codes),
-            "encoding": None if self.encoding is None else self.encoding.label,
-            "encoding_guessed": self.encoding is not None and self.encoding.is_guess,
-            "same_audience": list(self.same_audience),
-            "same_people": [earlier.as_json() for earlier in self.same_people],
-            "templates": shares_json(self.templates, counts.recipients),
-            "unmatched_languages": dict(self.unmatched),
-            "findings": list(self.findings),
+            "reject_codes": dict(self.audience.reject_codes),
+            "encoding": None if encoding is None else encoding.label,
+            "encoding_guessed": encoding is not None and encoding.is_guess,
+            "same_audience": list(self.earlier.same_audience),
+            "same_people": [earlier.as_json() for earlier in self.earlier.same_people],
+            "templates": shares_json(self.campaign.templates, counts.recipients),
+            "unmatched_languages": dict(self.audience.unmatched),
+            "findings": list(self.audience.findings),
         }
 
 
 def known_campaign(row: asyncpg.Record) -> KnownCampaign:
-    state = CampaignState(row["state"])
-    return KnownCampaign(row["campaign_id"], row["name"], state, row["content_hash"], row["options"])
+    return KnownCampaign(
+        campaign_id=row["campaign_id"],
+        name=row["name"],
+        state=CampaignState(row["state"]),
+        content_hash=row["content_hash"],
+        options=row["options"],
+    )
 
 
-def existing_campaign(
-    row: asyncpg.Record, changes: Sequence[Change] = (), *, dry_run: bool = False
-) -> CreatedCampaign:
-    counts = PlanCounts(row["audience_rows"], row["recipients"], row["rejected"], row["duplicates"], None)
-    unchanged = not changes
+def existing_campaign(row: asyncpg.Record, outcome: Outcome = Outcome.UNCHANGED) -> CreatedCampaign:
+    """Return the result for a stored campaign."""
     return CreatedCampaign(
-        row["campaign_id"],
-        row["name"],
-        row["state"],
-        unchanged,
-        counts,
-        None,
-        {},
-        tuple(row["phone_number_ids"]),
-        changes=changes,
-        dry_run=dry_run and not unchanged,
-        templates=shares_in(row["template"]),
-        start_at=row["start_at"],
+        campaign=PlannedCampaign(
+            campaign_id=row["campaign_id"],
+            name=row["name"],
+            state=CampaignState(row["state"]),
+            phone_number_ids=tuple(row["phone_number_ids"]),
+            templates=shares_in(row["template"]),
+            start_at=row["start_at"],
+        ),
+        counts=PlanCounts(
+            audience_rows=row["audience_rows"],
+            recipients=row["recipients"],
+            rejected=row["rejected"],
+            duplicates=row["duplicates"],
+        ),
+        outcome=outcome,
     )

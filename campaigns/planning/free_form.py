@@ -25,7 +25,8 @@ def read_message(text: bytes, where: str) -> dict[str, Any]:
         raise UsageError(
             f"the message needs a type: {', '.join(FREE_FORM_TYPES)}",
             where=where,
-            remedy="a template is sent with --template",
+            remedy="a template is sent with {template}",
+            values={},
         )
     if not isinstance(message.get(kind), dict | list) or message.keys() != {"type", kind}:
         raise UsageError(f"the message must hold `type` and `{kind}`, and nothing else", where=where)

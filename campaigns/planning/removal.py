@@ -1,5 +1,5 @@
-"""The removal of campaigns that never sent: what an interrupted create left, drafts, and what was not
-started.
+"""The locks of names, and the removal of campaigns that never sent: what an interrupted create left, drafts,
+and what was not started.
 
 Law: a campaign is first marked as not planned, so that nobody can start it, and its row goes last. A removal
 that is killed is finished by the next create of the name, or by the next delete.
@@ -10,6 +10,7 @@ from typing import Any
 
 import asyncpg
 
+from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import CampaignState
 from drumbeat.engine.errors import TryLater
@@ -25,6 +26,20 @@ async def lock_names(connection: Connection, name: str, external_id: str | None)
             raise TryLater(
                 f'another process is creating the campaign "{name}"', remedy="wait until it has ended"
             )
+
+
+async def planned_row(connection: Connection, spec: CampaignSpec, *, dry_run: bool) -> asyncpg.Record | None:
+    """Return the planned campaign with this name or external id, if there is one. Unless it is a dry run,
+    remove what an interrupted create left.
+    """
+    rows = await connection.fetch(statements("plan")["same_identity"], spec.name, spec.external_id)
+    planned = []
+    for row in rows:
+        if row["planned_at"] is not None:
+            planned.append(row)
+        elif not dry_run:
+            await remove_leftovers(connection, row["campaign_id"])
+    return planned[0] if planned else None
 
 
 async def remove_leftovers(connection: Connection, campaign_id: int) -> None:

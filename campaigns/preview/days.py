@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.forecast import NumberLimits, NumberShare, shares
-from drumbeat.engine.core.quota import QuotaScope
+from drumbeat.engine.core.limits.quota import QuotaScope
 from drumbeat.engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from drumbeat.engine.store.database import Pool
 from drumbeat.engine.store.quota import read_number_standings

@@ -13,11 +13,11 @@ from drumbeat.campaigns.audience.open.reader import RowBatch
 from drumbeat.campaigns.describe_database import describe_database
 from drumbeat.campaigns.options.sources import ReadOptions
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.planning.filling import fill
-from drumbeat.campaigns.planning.template_set import load_templates
+from drumbeat.campaigns.planning.checked.template_set import load_templates
+from drumbeat.campaigns.planning.staged.filling import fill
 from drumbeat.campaigns.preview.recipient import values_for
-from drumbeat.engine.core.campaign_template import CampaignTemplate
-from drumbeat.engine.core.rendering import RenderedMessage, render_message
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.rendering import RenderedMessage, render_message
 from drumbeat.engine.store.database import Pool
 
 SAMPLE_ROWS_MAX = 100  # as many as a person leafs through

@@ -13,7 +13,7 @@ from drumbeat.campaigns.phones.zones import RecipientZones
 from drumbeat.campaigns.planning.created import CreatedCampaign
 from drumbeat.campaigns.preview.plan import CampaignPlan, PlanFacts, plan_from
 from drumbeat.campaigns.prices import PriceTable
-from drumbeat.engine.core.quota import QuotaScope
+from drumbeat.engine.core.limits.quota import QuotaScope
 from drumbeat.engine.store.database import Pool
 
 
@@ -34,11 +34,11 @@ async def plan_of_draft(
     guards, counts = spec.checked_guards(), created.counts
     facts = PlanFacts(
         name=created.name,
-        phone_number_ids=created.phone_number_ids,
-        templates=created.templates,
-        unmatched=created.unmatched,
-        groups=created.heads,
-        zones=_zones(created.heads) if guards.recipient_hours is not None else {},
+        phone_number_ids=created.campaign.phone_number_ids,
+        templates=created.campaign.templates,
+        unmatched=created.audience.unmatched,
+        groups=created.audience.heads,
+        zones=_zones(created.audience.heads) if guards.recipient_hours is not None else {},
         row=_row(guards),
         left_out={
             "rejected": counts.rejected,

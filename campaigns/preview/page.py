@@ -7,7 +7,7 @@ from jinja2 import Environment, PackageLoader
 
 from drumbeat.campaigns.preview.recipient import ChosenRecipient
 from drumbeat.campaigns.template_shares import template_text
-from drumbeat.engine.core.header_file import HEAD_BYTES, is_sendable_size, mime_type
+from drumbeat.engine.core.template.header_file import HEAD_BYTES, is_sendable_size, mime_type
 
 _PICTURE = "image"
 

@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from drumbeat.campaigns.campaign import find_campaign, require_planned
-from drumbeat.campaigns.options.spec import NOTED, UNMATCHED
+from drumbeat.campaigns.options.identity import NOTED, UNMATCHED
 from drumbeat.campaigns.phones.countries import PREFIX_DIGITS, by_country
 from drumbeat.campaigns.preview.days import days_of, number_limits
 from drumbeat.campaigns.preview.recipient import SCAN_TIMEOUT_S
@@ -17,7 +17,7 @@ from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.stored_recipients import require_kept
 from drumbeat.campaigns.template_shares import TemplateShare, shares_in, shares_json, template_text
 from drumbeat.engine.core.forecast import NumberShare, first_send, last_send, sending_s, shares
-from drumbeat.engine.core.quota import COUNTED_S, GATHER_S, QuotaScope
+from drumbeat.engine.core.limits.quota import COUNTED_S, GATHER_S, QuotaScope
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.sending.campaign_guards import stored_guards
 from drumbeat.engine.store.database import Pool

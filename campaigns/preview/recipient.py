@@ -11,9 +11,9 @@ from drumbeat.campaigns.phones.normaliser import Normaliser, read_phone
 from drumbeat.campaigns.results.person import find_recipients
 from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.stored_recipients import require_kept
-from drumbeat.engine.core.campaign_template import CampaignTemplate, frozen_templates, value_order
 from drumbeat.engine.core.phone_aliases import phone_aliases
-from drumbeat.engine.core.rendering import RenderedMessage, render_message
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate, frozen_templates, value_order
+from drumbeat.engine.core.template.rendering import RenderedMessage, render_message
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.store.database import Pool
 from drumbeat.engine.store.queries import queries
@@ -83,7 +83,7 @@ async def choose_recipient(pool: Pool, name: str, choice: Choice) -> ChosenRecip
     templates = frozen_templates(row["template"])
     if templates[0].message is not None:
         raise UsageError(f'"{name}" is a message of `message send`, not of a template')
-    found = await _find(pool, campaign.campaign_id, choice, row["options"].get("--region"))
+    found = await _find(pool, campaign.campaign_id, choice, row["options"].get("region"))
     if found is None:
         raise ConfigurationError(
             _nobody(name, choice), where=await describe_database(pool), remedy="choose another one"

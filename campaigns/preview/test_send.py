@@ -11,11 +11,13 @@ from typing import Any
 
 from drumbeat.campaigns.changing.send_message import plan_message
 from drumbeat.campaigns.life.control import start
+from drumbeat.campaigns.options.param_texts import is_link
 from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.template_options import options_of_media
 from drumbeat.campaigns.phones.normaliser import read_phone
 from drumbeat.campaigns.preview.recipient import ChosenRecipient
 from drumbeat.campaigns.sql import statements
-from drumbeat.engine.core.placeholder import MEDIA
+from drumbeat.engine.core.template.placeholder import MEDIA
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.process.disk_space import Disk
 from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads
@@ -76,7 +78,7 @@ async def release_tests(
 
     `region` is the country of national numbers; None means the one by which the campaign's list was read.
     """
-    own = own_phones(phones, region or chosen.options.get("--region"))
+    own = own_phones(phones, region or chosen.options.get("region"))
     names = await plan_tests(url, chosen, own, disk=disk, open_uploads=open_uploads)
     async with pool.acquire() as connection:
         changes = [await start(connection, name, actor=actor) for name in names]
@@ -114,24 +116,26 @@ def _spec(chosen: ChosenRecipient, name: str) -> CampaignSpec:
         name=name,
         template=chosen.template.name,
         language=chosen.template.language,
-        audience=Path(),
-        numbers=chosen.phone_number_ids[:1],
-        params=_params(chosen),
-        header_media=chosen.template.header_media,
-        header=_header(chosen),
+        read_from=Path(),
+        number=list(chosen.phone_number_ids[:1]),
+        param=_params(chosen),
         test_of=chosen.campaign,
+        **_header(chosen),
     )
 
 
-def _params(chosen: ChosenRecipient) -> tuple[str, ...]:
+def _params(chosen: ChosenRecipient) -> list[str]:
     """Return each value by the name of its placeholder. Optional buttons have no place in the order."""
     filled = zip(chosen.template.compiled().placeholders, chosen.values, strict=True)
     texts = {each.word: value for each, value in filled if each.component != MEDIA}
-    return tuple(f"{word}:={value}" for word, value in texts.items())
+    return [f"{word}:={value}" for word, value in texts.items()]
 
 
-def _header(chosen: ChosenRecipient) -> str | None:
-    """Return the link or file of the header, if it is the recipient's own."""
+def _header(chosen: ChosenRecipient) -> dict[str, Any]:
+    """Return the options of the header's media: the recipient's own link or file, or those of everybody."""
+    media = chosen.template.header_media
     if not chosen.template.compiled().has_variable_media:
-        return None
-    return f"={chosen.header_file or chosen.values[0]}"
+        return options_of_media(media)
+    shown = str(chosen.header_file or chosen.values[0])
+    named = {"header_link": shown} if is_link(shown) else {"header_file": Path(shown)}
+    return {**named, "header_filename": None if media is None else media.filename}

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from drumbeat.engine.core.recipient_reasons import RecipientReason
+from drumbeat.engine.core.limits.recipient_reasons import RecipientReason
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,8 +110,10 @@ def read_spellings(text: str, region: str | None) -> tuple[int, ...]:
     """
     phone = Normaliser(region).normalise(text)
     if isinstance(phone, str):
-        national = "" if region else "for a national number, name the country with --region"
-        raise UsageError(f"the phone {text!r} cannot be read: {REASONS[phone]}", remedy=national)
+        national = "" if region else "for a national number, name the country with {region}"
+        raise UsageError(
+            f"the phone {{text!r}} cannot be read: {REASONS[phone]}", remedy=national, values={"text": text}
+        )
     return phone_aliases(str(phone))
 
 

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from drumbeat.campaigns.options.identity import shown
 from drumbeat.campaigns.results.status import CampaignStatus, campaign_status
 from drumbeat.campaigns.results.variants import VariantResult, results_json, variant_results, verdicts
 from drumbeat.campaigns.sql import statements
@@ -58,7 +59,7 @@ class Report:
     """The results of a campaign so far. `reasons` are those of failed, skipped, unknown and deferred
     recipients.
 
-    `options` has the options of `campaign create` by their names, with None for those not given. `pruned`
+    `options` has the options of a campaign by their keys, as `shown` returns them. `pruned`
     says that recipients and reasons were dropped; the counts are kept.
     """
 
@@ -130,7 +131,7 @@ async def campaign_report(pool: Pool, campaign_id: int) -> Report:
         status=status,
         template=campaign["template"],
         language=campaign["language"],
-        options=campaign["options"],
+        options=shown(campaign["options"]),
         audience_rows=campaign["audience_rows"],
         rejected=campaign["rejected"],
         duplicates=campaign["duplicates"],

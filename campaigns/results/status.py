@@ -14,9 +14,9 @@ from drumbeat.campaigns.results.number_progress import NumberProgress, WaitingGr
 from drumbeat.campaigns.results.why import Person, Why, explain, reason_in_words, whys_json
 from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.template_shares import TemplateShare, shares_in, shares_json
+from drumbeat.engine.core.limits.recipient_reasons import reason_code
 from drumbeat.engine.core.max_failed import exceeds_max_failed
 from drumbeat.engine.core.order import Priority
-from drumbeat.engine.core.recipient_reasons import reason_code
 from drumbeat.engine.core.states import CampaignState, ReasonCode, RecipientState
 from drumbeat.engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from drumbeat.engine.store.canaries import StoredCanary, read_canary

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from drumbeat.campaigns.results.number_progress import NumberProgress, WaitingGroup
 from drumbeat.campaigns.texts import Texts, words_of
-from drumbeat.engine.core.sending_hours import wait_of
+from drumbeat.engine.core.limits.sending_hours import wait_of
 from drumbeat.engine.core.states import WAITS, CampaignState, ReasonCode
 
 

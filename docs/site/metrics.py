@@ -9,8 +9,8 @@ from typing import Any
 from prometheus_client.registry import Collector
 
 from docs.site.markdown import cell, table
-from drumbeat.campaigns.console.open_streams import OpenStreams
-from drumbeat.campaigns.console.request_metrics import RequestMetrics
+from drumbeat.campaigns.console.web.open_streams import OpenStreams
+from drumbeat.campaigns.console.web.request_metrics import RequestMetrics
 from drumbeat.emulator.config import EmulatorConfig
 from drumbeat.emulator.messaging_service import MessagingService
 from drumbeat.emulator.metrics import ServiceMetrics

@@ -18,8 +18,8 @@ from docs.site.markdown import MADE_FROM_CODE, cell
 from docs.site.metrics import metrics_page
 from docs.site.settings import settings_page
 from drumbeat.campaigns.cli.main import app
-from drumbeat.campaigns.options.campaign_spec import campaign_spec
-from drumbeat.campaigns.options.listing import CampaignOption, options_of
+from drumbeat.campaigns.options.option import Option
+from drumbeat.campaigns.options.table import OPTIONS
 from drumbeat.campaigns.planning.change_rules import CHANGEABLE
 from drumbeat.engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, ErrorCode
 from drumbeat.engine.core.outcome import Rejected, Scope, Throttled
@@ -35,7 +35,7 @@ VALUES = {
 
 FORMS = {bool: "true or false", int: "number", Path: "path"}  # of keys; the others are texts
 
-OPTIONS = """# Options
+COMMANDS = """# Options
 
 Every command with its arguments and options, as `drumbeat COMMAND --help` shows them.
 [Commands](commands.md) has one line for each command.
@@ -83,7 +83,7 @@ slows a number down, or is tried again later, does so in a reply only.
 
 def pages() -> dict[str, str]:
     """Return the path of each page in docs/ → its Markdown."""
-    options = OPTIONS + "".join(_command(*found) for found in commands(get_group(app)))
+    options = COMMANDS + "".join(_command(*found) for found in commands(get_group(app)))
     made = {
         "reference/options.md": options,
         "reference/manifest.md": MANIFEST + _manifest(),
@@ -143,14 +143,14 @@ def _default(option: Any) -> str:
 
 def _manifest() -> str:
     rows = [
-        f"| `{option.key}` | {_form(option)} | {cell(option.help)}{' Required.' * option.is_required} |"
+        f"| `{option.key}` | {_form(option)} | {cell(option.help())}{' Required.' * option.is_required} |"
         f" {_may_change(option)} |"
-        for option in options_of(campaign_spec)
+        for option in OPTIONS.values()
     ]
     return "\n| key | value | meaning | may change |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
 
 
-def _form(option: CampaignOption) -> str:
+def _form(option: Option) -> str:
     if option.is_pairs:
         return "list of pairs"
     if option.is_list:
@@ -159,10 +159,10 @@ def _form(option: CampaignOption) -> str:
     return next((word for kind, word in FORMS.items() if kind in kinds), "text")
 
 
-def _may_change(option: CampaignOption) -> str:
+def _may_change(option: Option) -> str:
     if option.key == "name":
         return "never"
-    states = CHANGEABLE.get(f"--{option.key.replace('_', '-')}")
+    states = CHANGEABLE.get(option.key)
     if states is None:
         return "in a draft"
     return "until it ends" if CampaignState.RUNNING in states else "before it runs"

@@ -5,7 +5,7 @@ An unreadable field counts as absent, and the classification decides by the rest
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -22,18 +22,24 @@ DETAIL_CHARACTERS_MAX = 500  # enough for every documented detail; stored once p
 WAMID_CHARACTERS_MAX = 512  # the service's have about 60 characters; the database indexes them
 WAIT_S_MAX = 24 * 3600.0  # the longest window of the service: no reply stops a number for longer
 _USAGE_HEADER = "x-business-use-case-usage"
-_HELD = "held_for_quality_assessment"  # open point
+# Words of `message_status` for an accepted message that waits (open point): for a check of the template's
+# quality, or because the template is paused.
+_HELD = frozenset({"held_for_quality_assessment", "paused"})
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
-    """The content of a reply: error code, most informative error text, message id, wait."""
+    """The content of a reply: error code and subcode, most informative error text, message id, wait in
+    seconds. `is_transient` is the service's own word.
+    """
 
     code: int | None = None
     detail: str = ""
     wamid: str | None = None
     wait_s: float | None = None
     held: bool = False
+    subcode: int | None = None
+    is_transient: bool = False
 
 
 def outcome_of(status: int, headers: Mapping[str, str], body: bytes) -> Outcome:
@@ -41,15 +47,24 @@ def outcome_of(status: int, headers: Mapping[str, str], body: bytes) -> Outcome:
     if status == 200 and (accepted := acceptance(body)) is not None:
         return accepted
     reply = parse_reply(status, headers, body)
-    return classify(status, reply.code, reply.detail, reply.wamid, reply.wait_s, held=reply.held)
+    return classify(
+        status,
+        reply.code,
+        reply.detail,
+        reply.wamid,
+        reply.wait_s,
+        held=reply.held,
+        subcode=reply.subcode,
+        is_transient=reply.is_transient,
+    )
 
 
 def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> ParsedReply:
     """Return the readable content of a reply. Never raises."""
     if (accepted := acceptance(body)) is not None:
         return ParsedReply(wamid=accepted.wamid, held=accepted.held)
-    code, detail = parse_error(body)
-    return ParsedReply(code, detail, None, _wait_s(headers) if status >= 400 else None)
+    error = parse_error(body)
+    return replace(error, wait_s=_wait_s(headers)) if status >= 400 else error
 
 
 def acceptance(body: bytes) -> Accepted | None:
@@ -63,28 +78,33 @@ def acceptance(body: bytes) -> Accepted | None:
     except (ValueError, LookupError, TypeError):
         return None
     if type(wamid) is str and 0 < len(wamid) <= WAMID_CHARACTERS_MAX and "\x00" not in wamid:
-        return Accepted(wamid, first.get("message_status") == _HELD)
+        return Accepted(wamid, first.get("message_status") in _HELD)
     return None
 
 
-def parse_error(body: bytes) -> tuple[int | None, str]:
-    """Return code and most informative text of an error body."""
+def parse_error(body: bytes) -> ParsedReply:
+    """Return the content of an error body: all but the wait, which stands in the headers."""
     try:
-        code, detail = _error(orjson.loads(body))
+        error = _error(orjson.loads(body))
     except orjson.JSONDecodeError:
-        code, detail = None, ""
-    return code, detail or _excerpt(body)
+        error = ParsedReply()
+    return error if error.detail else replace(error, detail=_excerpt(body))
 
 
-def _error(content: Any) -> tuple[int | None, str]:
+def _error(content: Any) -> ParsedReply:
     error = content.get("error") if isinstance(content, dict) else None
     if not isinstance(error, dict):
-        return None, _clean(error) if isinstance(error, str) else ""
+        return ParsedReply(detail=_clean(error) if isinstance(error, str) else "")
     data = error.get("error_data")
     details = data.get("details") if isinstance(data, dict) else data
     texts = (details, error.get("error_user_msg"), error.get("message"), error.get("error_user_title"))
     detail = next((text for text in texts if isinstance(text, str) and text.strip()), "")
-    return integer(error.get("code")), _clean(detail)
+    return ParsedReply(
+        integer(error.get("code")),
+        _clean(detail),
+        subcode=integer(error.get("error_subcode")),
+        is_transient=error.get("is_transient") is True,
+    )
 
 
 def _clean(text: str) -> str:

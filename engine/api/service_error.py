@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ceil
-from typing import Any
-
-import orjson
 
 from drumbeat.engine.api.reply import ParsedReply, parse_reply
 from drumbeat.engine.core.classify import classify
 from drumbeat.engine.core.error_codes import meaning_of, remedy_of
-from drumbeat.engine.core.integer import integer
 from drumbeat.engine.core.outcome import Rejected, Scope, Throttled, Transient
 from drumbeat.engine.errors import AuthenticationError, ConfigurationError, DrumbeatError, TryLater
 
@@ -64,7 +60,7 @@ def refusal(
         where=f"{where}, HTTP {status}" + (f", code {code}" if code is not None else ""),
         remedy=remedy,
         code=code,
-        subcode=_subcode(body),
+        subcode=reply.subcode,
         status=status,
         meaning=meaning_of(name),
         scope=outcome.scope if isinstance(outcome, Rejected | Throttled) else None,
@@ -96,12 +92,3 @@ def minutes(wait_s: float | None) -> str:
     """Return a wait in words."""
     whole = ceil((wait_s or 0) / 60)
     return "a minute" if whole == 1 else f"{whole or 'some'} minutes"
-
-
-def _subcode(body: bytes) -> int | None:
-    try:
-        content: Any = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return None
-    error = content.get("error") if isinstance(content, dict) else None
-    return integer(error.get("error_subcode")) if isinstance(error, dict) else None

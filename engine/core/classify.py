@@ -8,9 +8,20 @@ and a 5xx without a known code, because the service may have failed after it acc
 from errno import EMFILE, ENFILE
 
 from drumbeat.engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, UNLISTED, ErrorCode, stops_nothing
-from drumbeat.engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Throttled, Transient, Unknown
+from drumbeat.engine.core.outcome import (
+    Accepted,
+    NotSent,
+    Outcome,
+    Rejected,
+    Scope,
+    Throttled,
+    Transient,
+    Unknown,
+)
 
 _EXHAUSTED = (EMFILE, ENFILE)
+# A code and its subcode that mean the same as the code 33 (open point "Errors").
+_NUMBER_MISSING = (100, 33)
 
 
 def classify(
@@ -21,17 +32,26 @@ def classify(
     wait_s: float | None,
     *,
     held: bool = False,
+    subcode: int | None = None,
+    is_transient: bool = False,
 ) -> Outcome:
-    """Return the outcome of a complete reply. `wait_s`: seconds until the service accepts another request."""
+    """Return the outcome of a complete reply. `wait_s`: seconds until the service accepts another request.
+
+    `is_transient`: the service says that another attempt may succeed (open point "Errors").
+    """
     if 200 <= status < 300 and wamid is not None:
         return Accepted(wamid, held)
     if wamid is not None:
         return Unknown(f"HTTP {status} with the name of a message")
     if not 400 <= status < 600:
         return Unknown(f"HTTP {status} without the name of a message")
+    if (code, subcode) == _NUMBER_MISSING:
+        code = subcode
     row = _row(status, code)
     if row is None:
         return Unknown(f"HTTP {status}, code {code}" if code is not None else f"HTTP {status} without a code")
+    if is_transient and _may_be_transient(row):
+        return Transient(code, detail, wait_s)
     return _outcome(row, status, code, detail, wait_s)
 
 
@@ -60,6 +80,13 @@ def _row(status: int, code: int | None) -> ErrorCode | None:
     if status >= 500:
         return None
     return UNLISTED if code is not None else HTTP_STATUSES.get(status, UNLISTED)
+
+
+def _may_be_transient(row: ErrorCode) -> bool:
+    """Return whether the service's word may spare the recipient. It neither takes back an opt-out nor ends a
+    stop of a template, a number or the account, which wait for a person and fail nobody.
+    """
+    return row.outcome is Rejected and row.scope is Scope.RECIPIENT and not row.opt_out
 
 
 def _outcome(row: ErrorCode, status: int, code: int | None, detail: str, wait_s: float | None) -> Outcome:

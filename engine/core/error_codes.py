@@ -66,6 +66,9 @@ _SLOW_ACCOUNT = _THROTTLE(
 _SERVICE_FAILED = ErrorCode(
     Transient, Scope.RECIPIENT, "the service reported a failure of its own", "retry it later"
 )
+_SERVICE_BUSY_WITH_FLOW = ErrorCode(
+    Transient, Scope.RECIPIENT, "the service throttles the flow of the template", "retry it later"
+)
 _ADDRESS = partial(
     _SYSTEMATIC, shared_by=Scope.ACCOUNT, reason_code=ReasonCode.ADDRESS_REFUSED
 )  # the answer came from something other than the service
@@ -78,7 +81,7 @@ _SEE_ACCOUNT = "see the account's page at the service"
 
 ERROR_CODES: dict[int, ErrorCode] = {
     **dict.fromkeys((0, 104, 190), _TOKEN),
-    **dict.fromkeys((3, 10, *range(200, 300)), _PERMISSION),
+    **dict.fromkeys((3, 10, *range(200, 300), 131005), _PERMISSION),
     **dict.fromkeys((1, 2, 131000, 131016, 131057, 133004), _SERVICE_FAILED),
     **dict.fromkeys((4, 17, 80007), _SLOW_ACCOUNT),
     **dict.fromkeys((33, 131045, 133000, 133010), _NUMBER_UNUSABLE),
@@ -103,6 +106,9 @@ ERROR_CODES: dict[int, ErrorCode] = {
         shared_by=Scope.NUMBER,
     ),
     131031: _PAUSE_ACCOUNT("the account is locked", _SEE_ACCOUNT),
+    131037: _PAUSE_NUMBER(
+        "the service has not approved the display name of the number", "see the number's page at the service"
+    ),
     131042: _PAUSE_ACCOUNT("the service could not charge the account", "check the account's payment method"),
     131047: _FAIL("the 24-hour window is closed, and this is not a template", "send a template"),
     131048: _PAUSE_NUMBER("the number is flagged for spam", "wait a day", suspend_s=SPAM_SUSPENSION_S),
@@ -117,13 +123,19 @@ ERROR_CODES: dict[int, ErrorCode] = {
     131052: _SYSTEMATIC("the service could not download the media", "check the link"),
     131053: _SYSTEMATIC("the service could not upload the media", "check its type and size"),
     131056: _THROTTLE(Scope.PAIR, "too many messages to the same recipient in a short time", _WAITS),
-    132000: _SYSTEMATIC("the number of parameters differs from the template", "check --param"),
+    132000: _SYSTEMATIC("the number of parameters differs from the template", "check what fills them"),
     132001: _PAUSE_CAMPAIGN("the template does not exist in this language", "check its name and language"),
-    132012: _SYSTEMATIC("the parameters do not match the template's placeholders", "check --param"),
+    132005: _FAIL(
+        "the text is too long with its values filled in", "shorten the values: a retry alone does not help"
+    ),
+    132007: _PAUSE_CAMPAIGN("the template breaks a policy of the service", "use another one"),
+    132012: _SYSTEMATIC("the parameters do not match the template's placeholders", "check what fills them"),
     132015: _PAUSE_CAMPAIGN(
         "the template is paused", "wait until the service resumes it, or use another one"
     ),
     132016: _PAUSE_CAMPAIGN("the template is disabled", "use another one"),
+    132068: _PAUSE_CAMPAIGN("the flow of the template is blocked", "see the flow's page at the service"),
+    132069: _SERVICE_BUSY_WITH_FLOW,
 }
 
 # Refusals without a code, by HTTP status. A gateway may have written them.
@@ -133,6 +145,7 @@ HTTP_STATUSES: dict[int, ErrorCode] = {
     404: _ADDRESS("nothing is at this address", "check DRUMBEAT_BASE_URL and DRUMBEAT_API_VERSION"),
     407: _ADDRESS("the proxy wants a login", "check the user and password in DRUMBEAT_PROXY_URL"),
     408: _SERVICE_FAILED,  # the service stopped reading the request, so it accepted nobody
+    413: _ADDRESS("the request is too large", "shorten the values; a proxy may have a limit of its own"),
     429: _SLOW_NUMBER,
 }
 # The row for any other refusal. It may concern the template, the version or the path; then it comes several

@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from math import ceil
 from zoneinfo import ZoneInfo
 
-from drumbeat.engine.core.quota import QuotaScope, limits
-from drumbeat.engine.core.sending_hours import SendingHours
-from drumbeat.engine.core.tier import SaidTier, TierDoubt
+from drumbeat.engine.core.limits.quota import QuotaScope, limits
+from drumbeat.engine.core.limits.sending_hours import SendingHours
+from drumbeat.engine.core.limits.tier import SaidTier, TierDoubt
 
 DAY = timedelta(hours=24)
 DAYS_MAX = 3_650  # a campaign that takes longer gets no end

@@ -1,4 +1,4 @@
-"""The limit `--max-failed`: how many failed recipients a campaign may have."""
+"""The limit `max_failed`: how many failed recipients a campaign may have."""
 
 from math import isfinite
 

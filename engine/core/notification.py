@@ -107,6 +107,7 @@ _PAUSES: dict[str, str] = {
     ReasonCode.RECIPIENTS_REFUSED: "Look at the errors in the report. If they are mended, lift the pause.",
     ReasonCode.ADDRESS_REFUSED: "Correct the address of the service or of the proxy, then lift the pause.",
     ReasonCode.FAILURES_EXCEEDED: "Look at the errors in the report. A resume begins a new budget.",
+    ReasonCode.LIST_LOOKS_OLD: "Check where the list comes from. A resume sends to everybody else.",
     ReasonCode.CANARY_FAILED: "Look at the errors in the report. A resume sends to everybody else.",
     ReasonCode.CANARY_SILENT: "Look whether events arrive. A resume sends to everybody else.",
     ReasonCode.APPROVAL_NEEDED: "If the canary's results are good, approve the campaign.",

@@ -110,6 +110,7 @@ class ReasonCode(StrEnum):
     NUMBERS_STOPPED = "numbers_stopped"
     ADDRESS_REFUSED = "address_refused"
     FAILURES_EXCEEDED = "failures_exceeded"
+    LIST_LOOKS_OLD = "list_looks_old"
     CANARY_FAILED = "canary_failed"
     CANARY_SILENT = "canary_silent"
     APPROVAL_NEEDED = "approval_needed"
@@ -157,6 +158,7 @@ REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.NUMBERS_STOPPED: Reason("the service stopped all of its numbers"),
     ReasonCode.ADDRESS_REFUSED: Reason("not the service answered, but a proxy or another server"),
     ReasonCode.FAILURES_EXCEEDED: Reason("more recipients failed than its limit allows"),
+    ReasonCode.LIST_LOOKS_OLD: Reason("many people on its list are not on the network"),
     ReasonCode.CANARY_FAILED: Reason("too many recipients of its canary failed"),
     ReasonCode.CANARY_SILENT: Reason("too few recipients of its canary have a status"),
     ReasonCode.APPROVAL_NEEDED: Reason("its canary is healthy and waits for approval"),

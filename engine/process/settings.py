@@ -21,9 +21,9 @@ from pydantic_settings import (
 )
 
 from drumbeat.engine.core.disk_space import LEAST_FREE_MIB
-from drumbeat.engine.core.guard import PAIR_BURST, PAIR_EVERY_S
 from drumbeat.engine.core.interface import API_VERSION, PRODUCT
-from drumbeat.engine.core.quota import QuotaScope
+from drumbeat.engine.core.limits.guard import PAIR_BURST, PAIR_EVERY_S
+from drumbeat.engine.core.limits.quota import QuotaScope
 from drumbeat.engine.core.retry import SILENCE_S
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.process.disk_space import Disk

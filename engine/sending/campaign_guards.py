@@ -6,9 +6,9 @@ from datetime import time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from drumbeat.engine.core.daily_window import DailyWindow
-from drumbeat.engine.core.frequency_cap import FrequencyCap
-from drumbeat.engine.core.sending_hours import EVERY_DAY, SendingHours
+from drumbeat.engine.core.limits.daily_window import DailyWindow
+from drumbeat.engine.core.limits.frequency_cap import FrequencyCap
+from drumbeat.engine.core.limits.sending_hours import EVERY_DAY, SendingHours
 from drumbeat.engine.sending.recipient_hours import stored_zone
 
 RECIPIENT_ZONE = "recipient"  # the value of campaigns.time_zone for the zone of each recipient

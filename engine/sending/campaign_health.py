@@ -1,5 +1,5 @@
-"""The watch over failures of running campaigns: it judges their canaries, and keeps them to their error
-budgets.
+"""The watch over failures of running campaigns: it judges their canaries and their lists, and keeps them to
+their error budgets.
 
 Every process that sends a campaign does this, on what is stored. A verdict is made under the campaign's lock,
 so it is made once, and no approval is missed.
@@ -16,7 +16,14 @@ from drumbeat.engine.core.states import CampaignEvent, CampaignState, ReasonCode
 from drumbeat.engine.sending.containment import contained
 from drumbeat.engine.sending.flow_context import FlowContext
 from drumbeat.engine.store.campaign_states import apply_if_allowed, set_reason
-from drumbeat.engine.store.canaries import StoredCanary, note_sent, pass_canary, read_budget, read_canary
+from drumbeat.engine.store.canaries import (
+    StoredCanary,
+    note_sent,
+    pass_canary,
+    read_budget,
+    read_canary,
+    read_list_health,
+)
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.queries import queries
 
@@ -26,7 +33,9 @@ log = structlog.get_logger(__name__)
 
 
 class CampaignHealth:
-    """The health of the campaigns in the cache that are `is_watched`. The others cost nothing."""
+    """The health of the campaigns in the cache. Only of those that are `is_watched`, more than the list is
+    looked at.
+    """
 
     def __init__(self, context: FlowContext) -> None:
         self._cache = context.campaign_cache
@@ -34,15 +43,17 @@ class CampaignHealth:
         self._after_s = 0.0
 
     async def check(self, connection: Connection) -> None:
-        """Check each watched campaign, once in `health_period_s`."""
+        """Check each campaign, once in `health_period_s`."""
         if time.monotonic() < self._after_s:
             return
         self._after_s = time.monotonic() + self._period_s
         for campaign_id in self._cache.running:
-            if self._cache[campaign_id].is_watched and not self._cache[campaign_id].stopped:
-                with contained(self._cache, campaign_id):
+            with contained(self._cache, campaign_id):
+                if self._cache[campaign_id].is_watched and not self._cache[campaign_id].stopped:
                     await self._check_canary(connection, campaign_id)
                     await self._check_budget(connection, campaign_id)
+                if not self._cache[campaign_id].stopped:
+                    await self._check_list(connection, campaign_id)
 
     async def _check_canary(self, connection: Connection, campaign_id: int) -> None:
         canary = await read_canary(connection, campaign_id)
@@ -89,9 +100,14 @@ class CampaignHealth:
             return
         words = (
             f"{budget.failed:,} of {budget.recipients:,} recipients failed,"
-            f" more than --pause-at-failed {budget.pause_at_failed}"
+            f" more than the limit of {budget.pause_at_failed}"
         )
         await self._pause(connection, campaign_id, words, ReasonCode.FAILURES_EXCEEDED)
+
+    async def _check_list(self, connection: Connection, campaign_id: int) -> None:
+        health = await read_list_health(connection, campaign_id)
+        if health is not None and health.looks_old:
+            await self._pause(connection, campaign_id, health.in_words(), ReasonCode.LIST_LOOKS_OLD)
 
     async def _pause(self, connection: Connection, campaign_id: int, words: str, code: ReasonCode) -> None:
         self._cache.stop(campaign_id)

@@ -10,12 +10,12 @@ import asyncpg
 import structlog
 
 from drumbeat.engine.clock import SECOND_NS, monotonic_ns, wall_offset_ns
-from drumbeat.engine.core.campaign_template import frozen_templates, make_payloads
 from drumbeat.engine.core.clock_skew import ClockSkew
-from drumbeat.engine.core.guard import PASS, Defer, check_hours
+from drumbeat.engine.core.limits.guard import PASS, Defer, check_hours
+from drumbeat.engine.core.limits.quota import in_words
 from drumbeat.engine.core.order import Priority
-from drumbeat.engine.core.quota import in_words
 from drumbeat.engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
+from drumbeat.engine.core.template.campaign_template import frozen_templates, make_payloads
 from drumbeat.engine.sending.campaign_cache import CampaignCache
 from drumbeat.engine.sending.campaign_guards import stored_guards
 from drumbeat.engine.sending.containment import contained, reason_of

@@ -11,7 +11,7 @@ from itertools import islice
 import asyncpg
 
 from drumbeat.engine.clock import monotonic_ns, suspend_aware_ns
-from drumbeat.engine.core.guard import PairGuard
+from drumbeat.engine.core.limits.guard import PairGuard
 from drumbeat.engine.sending.containment import contained
 from drumbeat.engine.sending.feeder import Feeder
 from drumbeat.engine.sending.feeds_in_hand import Feed

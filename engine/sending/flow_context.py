@@ -1,15 +1,16 @@
 """The context of the sending flow: the parts that the numbers of one process share."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import Protocol
 
 from drumbeat.engine.core.clock_skew import ClockSkew
 from drumbeat.engine.core.pace.circuit_breaker import CircuitBreaker
 from drumbeat.engine.core.pace.rate_governor import RateGovernor
 from drumbeat.engine.core.tag import TagEncoder
-from drumbeat.engine.core.tail import ends_sooner, left_to_from
+from drumbeat.engine.core.tail import IdleNumber, is_left_to_faster, left_to_from
 from drumbeat.engine.process.settings import ServiceSettings
 from drumbeat.engine.process.throttled_log import ThrottledLog
 from drumbeat.engine.sending.access_token import AccessToken
@@ -24,7 +25,6 @@ from drumbeat.engine.sending.stop_requests import StopRequests
 from drumbeat.engine.sending.timing import Timing
 from drumbeat.engine.store.database import Pool
 from drumbeat.engine.store.leases import Lease
-from drumbeat.engine.store.sending_processes import IdleNumber
 
 # Tag encoders kept, one for each range. A number makes messages of a few ranges at a time.
 TAG_ENCODERS_MAX = 1_024
@@ -137,34 +137,14 @@ class FlowContext:
             and self.campaign_cache.sending_with(phone_number_id)
         )
 
-    def is_tail_for(self, number: PeerNumber, idle: Iterable[IdleNumber]) -> bool:
-        """Return whether an `idle` number would send sooner what `number` holds and has not claimed."""
-        unclaimed, rate_per_s = number.feeder.in_hand.unclaimed, number.rate_per_s
-        if not unclaimed:
-            return False
-        campaigns = {
-            held.campaign_id for held in number.feeder.held.values() if held.claimed_through < held.last_seq
-        }
-        return any(
-            ends_sooner(unclaimed, rate_per_s, other.rate_per_s)
-            and campaigns.intersection(self.campaign_cache.sending_with(other.phone_number_id))
-            for other in idle
-        )
-
-    def is_wanted_elsewhere(self, number: PeerNumber, campaign_id: int) -> bool:
-        """Return whether another number that could send the campaign has nothing left to send."""
-        mine = number.lease.phone_number_id
-        return any(
-            other.phone_number_id != mine
-            and campaign_id in self.campaign_cache.sending_with(other.phone_number_id)
-            for other in (*self.idle_numbers(), *self.idle_elsewhere)
-        )
+    def all_idle(self, from_per_s: float = 0.0) -> Iterator[IdleNumber]:
+        """Return the idle numbers of this process and of others."""
+        return chain(self.idle_numbers(from_per_s), self.idle_elsewhere)
 
     def leaves_to_faster(self, number: PeerNumber, campaign_id: int) -> bool:
         """Return whether `number` is idle and leaves free ranges of a campaign to a faster idle number."""
-        from_per_s = left_to_from(number.rate_per_s)
-        return number.idle and any(
-            other.rate_per_s >= from_per_s
-            and campaign_id in self.campaign_cache.sending_with(other.phone_number_id)
-            for other in (*self.idle_numbers(from_per_s), *self.idle_elsewhere)
-        )
+        if not number.idle:
+            return False
+        rate_per_s = number.rate_per_s
+        idle = self.all_idle(left_to_from(rate_per_s))
+        return is_left_to_faster(rate_per_s, campaign_id, idle, self.campaign_cache.sending_with)

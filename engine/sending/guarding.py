@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from drumbeat.engine.clock import monotonic_ns
-from drumbeat.engine.core.guard import Defer, PairGuard, Refuse, check_recipient
-from drumbeat.engine.core.recipient_reasons import WORDS, RecipientReason
+from drumbeat.engine.core.limits.guard import Defer, PairGuard, Refuse, check_recipient
+from drumbeat.engine.core.limits.recipient_reasons import WORDS, RecipientReason
 from drumbeat.engine.sending.campaign_cache import CampaignCache
 from drumbeat.engine.sending.messages import RunningCampaign
 from drumbeat.engine.store.claims import Candidate, fact_of_unsent

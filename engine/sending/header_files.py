@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from drumbeat.engine.clock import SECOND_NS
-from drumbeat.engine.core.campaign_template import MakePayload, make_payloads
 from drumbeat.engine.core.media_limits import kind_of
-from drumbeat.engine.core.message import CompiledTemplate, Media, media_source
+from drumbeat.engine.core.template.campaign_template import MakePayload, make_payloads
+from drumbeat.engine.core.template.compiled import CompiledTemplate, Media, media_source
 from drumbeat.engine.store.header_files import HeaderFile, Upload
 
 # Files are uploaded again this long before their ids end: a person has two days to put a lost file back.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection
 from typing import TYPE_CHECKING, Protocol
 
-from drumbeat.engine.core.template_changes import Definitions
+from drumbeat.engine.core.template.changes import Definitions
 from drumbeat.engine.store.database import Pool
 from drumbeat.engine.store.queries import queries
 

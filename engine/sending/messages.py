@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from drumbeat.engine.core.campaign_template import MakePayload
-from drumbeat.engine.core.frequency_cap import FrequencyCap
+from drumbeat.engine.core.limits.frequency_cap import FrequencyCap
+from drumbeat.engine.core.limits.sending_hours import SendingHours
 from drumbeat.engine.core.order import Priority
 from drumbeat.engine.core.retry import Budget
-from drumbeat.engine.core.sending_hours import SendingHours
+from drumbeat.engine.core.template.campaign_template import MakePayload
 from drumbeat.engine.sending.header_files import HeaderFiles
 from drumbeat.engine.sending.recipient_hours import ALWAYS, RecipientHours
 from drumbeat.engine.store.claims import Candidate

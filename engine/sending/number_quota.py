@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from drumbeat.engine.core.quota import QuotaStanding, admitted, admitted_in_order, in_words
+from drumbeat.engine.core.limits.quota import QuotaStanding, admitted, admitted_in_order, in_words
 from drumbeat.engine.sending.flow_context import FlowContext
 from drumbeat.engine.store.claims import Candidate
 from drumbeat.engine.store.database import Connection

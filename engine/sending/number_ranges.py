@@ -1,11 +1,13 @@
 """The ranges of one number: it takes over what a former owner left, and releases what it need not hold."""
 
 import asyncio
+from collections.abc import Iterable
 from math import ceil
 
 import structlog
 
 from drumbeat.engine.clock import SECOND_NS, monotonic_ns
+from drumbeat.engine.core.tail import IdleNumber, ends_sooner_elsewhere, is_wanted_elsewhere
 from drumbeat.engine.sending.dispatcher import Dispatcher
 from drumbeat.engine.sending.flow_context import FlowContext, PeerNumber
 from drumbeat.engine.store.ranges import HeldRange, release_idle_ranges, take_over_ranges
@@ -68,23 +70,34 @@ class NumberRanges:
 
     def _wanted_elsewhere(self) -> list[HeldRange]:
         """Return the ranges that wait here for a higher priority, while an idle number could send them."""
-        return [
-            held
-            for held in self._number.feeder.in_hand.outranked()
-            if self._context.is_wanted_elsewhere(self._number, held.campaign_id)
-        ]
+        outranked = self._number.feeder.in_hand.outranked()
+        if not outranked:
+            return []
+        mine, idle = self._number.lease.phone_number_id, list(self._context.all_idle())
+        sendable = self._context.campaign_cache.sending_with
+        return [held for held in outranked if is_wanted_elsewhere(mine, held.campaign_id, idle, sendable)]
 
     def _is_tail(self, now_ns: int) -> bool:
         """Return whether a faster idle number should get what is not claimed."""
-        context = self._context
-        if context.is_tail_for(self._number, context.idle_numbers()):
+        if self._ends_sooner_at(self._context.idle_numbers()):
             return True
         if now_ns < self._left_elsewhere_ns + LEAVE_ELSEWHERE_PERIOD_NS:
             return False
-        if context.is_tail_for(self._number, context.idle_elsewhere):
+        if self._ends_sooner_at(self._context.idle_elsewhere):
             self._left_elsewhere_ns = now_ns
             return True
         return False
+
+    def _ends_sooner_at(self, idle: Iterable[IdleNumber]) -> bool:
+        """Return whether an `idle` number would send sooner what this one holds and has not claimed."""
+        feeder = self._number.feeder
+        if not (unclaimed := feeder.in_hand.unclaimed):
+            return False
+        campaigns = {
+            held.campaign_id for held in feeder.held.values() if held.claimed_through < held.last_seq
+        }
+        sendable = self._context.campaign_cache.sending_with
+        return ends_sooner_elsewhere(unclaimed, self._number.rate_per_s, campaigns, idle, sendable)
 
     async def _release_ended(self) -> None:
         """Finish ranges with nothing left to send; release those whose deferred recipients are due later."""

@@ -8,7 +8,7 @@ from functools import partial
 
 from drumbeat.engine.api.transport import Transport
 from drumbeat.engine.clock import monotonic_ns
-from drumbeat.engine.core.guard import PairGuard
+from drumbeat.engine.core.limits.guard import PairGuard
 from drumbeat.engine.core.outcome import Outcome, Transient
 from drumbeat.engine.sending.claim_loop import ClaimLoop
 from drumbeat.engine.sending.dispatcher import Dispatcher

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from drumbeat.engine.core.tier import known_word
+from drumbeat.engine.core.limits.tier import known_word
 from drumbeat.engine.store.database import Pool
 from drumbeat.engine.store.queries import queries
 

@@ -6,9 +6,9 @@ import structlog
 
 from drumbeat.engine.backoff import deferral_s
 from drumbeat.engine.clock import SECOND_NS, monotonic_ns
+from drumbeat.engine.core.limits.quota import in_words, is_quota, rest_s
 from drumbeat.engine.core.outcome import Accepted, NotSent, Outcome, Rejected, Scope, Throttled
 from drumbeat.engine.core.pace.rate_governor import RateGovernor
-from drumbeat.engine.core.quota import in_words, is_quota, rest_s
 from drumbeat.engine.core.retry import Fail, InDoubt, Retry, decide
 from drumbeat.engine.core.states import ReasonCode
 from drumbeat.engine.core.stops import AccountStop, CampaignPause, NumberRest, stop_after

@@ -6,7 +6,7 @@ concerns one number, and the campaigns that wait for it.
 
 from collections.abc import Iterable, Sequence
 
-from drumbeat.engine.core.quota import QuotaScope, QuotaStanding
+from drumbeat.engine.core.limits.quota import QuotaScope, QuotaStanding
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.quota import (
     Admission,

@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 
 from drumbeat.engine.clock import SECOND_NS, monotonic_ns
 from drumbeat.engine.core.clock_skew import TOLERANCE_NS, ClockSkew
-from drumbeat.engine.core.guard import NO_COMMON_HOUR
 from drumbeat.engine.core.lease import CLAIM_VALID_S
-from drumbeat.engine.core.sending_hours import HORIZON, SendingHours, wait_in_words
+from drumbeat.engine.core.limits.guard import NO_COMMON_HOUR
+from drumbeat.engine.core.limits.sending_hours import HORIZON, SendingHours, wait_in_words
 
 KNOWN_FOR = timedelta(seconds=1)  # the time for which an answer "open" is used again
 _TOLERANCE = timedelta(microseconds=TOLERANCE_NS // 1_000)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from drumbeat.engine.clock import suspend_aware_ns
-from drumbeat.engine.core.guard import PairGuard
+from drumbeat.engine.core.limits.guard import PairGuard
 from drumbeat.engine.core.order import Priority
 from drumbeat.engine.sending.feeder import Feeder
 from drumbeat.engine.sending.flow_context import FlowContext

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import asyncpg
 import structlog
 
-from drumbeat.engine.core.campaign_template import frozen_templates
 from drumbeat.engine.core.states import CampaignEvent, CampaignState, ReasonCode
-from drumbeat.engine.core.template_changes import Definitions, misfit_text, template_changes
-from drumbeat.engine.core.template_status import stopped_templates
+from drumbeat.engine.core.template.campaign_template import frozen_templates
+from drumbeat.engine.core.template.changes import Definitions, misfit_text, template_changes
+from drumbeat.engine.core.template.status import stopped_templates
 from drumbeat.engine.sending.listed_templates import stored_statuses
 from drumbeat.engine.store.campaign_states import apply_if_allowed
 from drumbeat.engine.store.database import Connection, Pool

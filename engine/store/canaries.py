@@ -1,4 +1,4 @@
-"""The canary and the error budget of a campaign, as stored.
+"""The canary, the error budget and the reachable share of a campaign, as stored.
 
 Law: while a canary has not passed, `take_range` gives out only its ranges, to every process. So no process
 has to count, and a kill loses no count.
@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from drumbeat.engine.core.canary import CanaryCounts, CanaryVerdict, judge
+from drumbeat.engine.core.old_list import UNDELIVERABLE, UNDELIVERABLE_MIN, ListHealth
 from drumbeat.engine.core.states import ReasonCode
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.queries import queries
 
+FAILURES_SAMPLED = 1_000  # of a campaign's list: enough to tell a third from a tenth
 # The reasons of pauses that the canary makes. If a person lifts one, the rest is sent.
 CANARY_PAUSES = frozenset({ReasonCode.CANARY_FAILED, ReasonCode.CANARY_SILENT, ReasonCode.APPROVAL_NEEDED})
 
@@ -70,6 +72,16 @@ async def read_budget(connection: Connection, campaign_id: int) -> ErrorBudget |
     return None if row is None else ErrorBudget(row["pause_at_failed"], row["failed"], row["recipients"])
 
 
+async def read_list_health(connection: Connection, campaign_id: int) -> ListHealth | None:
+    """Return how many recipients are not on the network. None if too few failed to say so, or if a person
+    accepted the failures. The read takes 1 µs for each range.
+    """
+    row = await connection.fetchrow(
+        queries("canary")["list_health"], campaign_id, FAILURES_SAMPLED, UNDELIVERABLE, UNDELIVERABLE_MIN
+    )
+    return None if row is None else ListHealth(**row)
+
+
 async def note_sent(connection: Connection, campaign_id: int) -> None:
     """Note that every recipient of the canary was attempted. The wait for statuses begins, once."""
     await connection.execute(queries("canary")["note_sent"], campaign_id)
@@ -92,5 +104,5 @@ async def accept_pause(connection: Connection, campaign_id: int, code: ReasonCod
     """
     if code in CANARY_PAUSES:
         await pass_canary(connection, campaign_id)
-    elif code is ReasonCode.FAILURES_EXCEEDED:
+    elif code in (ReasonCode.FAILURES_EXCEEDED, ReasonCode.LIST_LOOKS_OLD):
         await connection.execute(queries("canary")["excuse_failures"], campaign_id)

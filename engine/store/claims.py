@@ -9,7 +9,7 @@ changes. A claim that changes no row is refused: nothing may be sent on it. Retr
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from drumbeat.engine.core.frequency_cap import FrequencyCap
+from drumbeat.engine.core.limits.frequency_cap import FrequencyCap
 from drumbeat.engine.core.retry import Budget
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.facts import Fact, FactKind

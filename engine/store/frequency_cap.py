@@ -7,7 +7,7 @@ before. So two campaigns that claim the same person at once do not both count th
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from drumbeat.engine.core.frequency_cap import FrequencyCap
+from drumbeat.engine.core.limits.frequency_cap import FrequencyCap
 from drumbeat.engine.core.phone_aliases import canonical_phone, phone_aliases
 from drumbeat.engine.store.claims import ADVANCE_TIMEOUT_S, Candidate, WatermarkAdvance, advance_watermarks
 from drumbeat.engine.store.database import Connection

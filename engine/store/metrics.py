@@ -11,7 +11,7 @@ from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Met
 from prometheus_client.registry import Collector
 
 from drumbeat.engine.core.histogram import Histogram
-from drumbeat.engine.core.quota import QuotaStanding
+from drumbeat.engine.core.limits.quota import QuotaStanding
 from drumbeat.engine.core.states import WAITS, CampaignState, RecipientState
 from drumbeat.engine.store.overview import CAMPAIGNS_MAX, UNMATCHED_MAX, Overview, OverviewReader
 from drumbeat.engine.store.statement_times import BOUNDS_S, StatementTimes

@@ -96,7 +96,7 @@ async def add_of_failures(connection: Connection) -> None:
     for row in await connection.fetch(queries("notifications")["with_failures"], event):
         failed, recipients, limit = row["failed"], row["recipients"], row["max_failed"]
         if exceeds_max_failed(failed, recipients, limit):
-            reason = f"{failed:,} of {recipients:,} recipients failed, more than --max-failed {limit}"
+            reason = f"{failed:,} of {recipients:,} recipients failed, more than the limit of {limit}"
             campaign_id, state = row["campaign_id"], CampaignState(row["state"])
             await _add(connection, event, campaign_id=campaign_id, state=state, reason=reason, quiet_s=None)
 

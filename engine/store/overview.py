@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import asyncpg
 
 from drumbeat.engine.clock import SECOND_NS, monotonic_ns
-from drumbeat.engine.core.quota import QuotaStanding
+from drumbeat.engine.core.limits.quota import QuotaStanding
 from drumbeat.engine.store.database import LOST_CONNECTION, Pool
 from drumbeat.engine.store.queries import queries
 from drumbeat.engine.store.quota import read_number_standings

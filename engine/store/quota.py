@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from drumbeat.engine.core.quota import (
+from drumbeat.engine.core.limits.quota import (
     COUNTED_S,
     GATHER_S,
     MARGIN_S,
@@ -20,7 +20,7 @@ from drumbeat.engine.core.quota import (
     QuotaStanding,
     limits,
 )
-from drumbeat.engine.core.tier import SaidTier
+from drumbeat.engine.core.limits.tier import SaidTier
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.queries import queries
 
@@ -46,7 +46,7 @@ class Quota:
 
 
 Decide = Callable[[int, Sequence[Person]], list[bool]]
-"""The function `admitted` or `admitted_in_order` of `engine.core.quota`."""
+"""The function `admitted` or `admitted_in_order` of `engine.core.limits.quota`."""
 
 
 @dataclass(frozen=True, slots=True)

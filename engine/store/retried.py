@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from drumbeat.engine.core.guard import PASS, Defer, Refuse, Verdict
-from drumbeat.engine.core.retry_guard import EarlierRecipient, check_retry
+from drumbeat.engine.core.limits.guard import PASS, Defer, Refuse, Verdict
+from drumbeat.engine.core.limits.retry_guard import EarlierRecipient, check_retry
 from drumbeat.engine.store.claims import Candidate
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.queries import queries

@@ -12,18 +12,11 @@ import asyncpg
 import orjson
 
 from drumbeat.engine.core.fair_share import SharedNumber
+from drumbeat.engine.core.tail import IdleNumber
 from drumbeat.engine.process.identity import ProcessIdentity, is_proven_dead
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.leases import LEASE_S
 from drumbeat.engine.store.queries import queries
-
-
-@dataclass(frozen=True, slots=True)
-class IdleNumber:
-    """A number of another worker that could send and has nothing left to send."""
-
-    phone_number_id: str
-    rate_per_s: float
 
 
 @dataclass(frozen=True, slots=True)

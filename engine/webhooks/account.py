@@ -11,12 +11,18 @@ from typing import Any
 
 import structlog
 
-from drumbeat.engine.core.template_events import read_template_word
-from drumbeat.engine.core.tier import known_word
+from drumbeat.engine.core.events.records import TemplateStatus
+from drumbeat.engine.core.limits.tier import known_word
+from drumbeat.engine.core.template.events import read_template_word
+from drumbeat.engine.store.account_events import (
+    note_template_change,
+    refresh_number,
+    refresh_numbers,
+    set_template_status,
+    take_oldest,
+)
 from drumbeat.engine.store.campaign_states import pause_campaigns_of_template
 from drumbeat.engine.store.database import Connection
-from drumbeat.engine.store.queries import queries
-from drumbeat.engine.webhooks.events import TemplateStatus
 from drumbeat.engine.webhooks.parse import (
     COMPONENTS_FIELD,
     TEMPLATE_FIELD,
@@ -41,16 +47,12 @@ async def act(connection: Connection) -> int:
 
 
 async def _act_on_oldest(connection: Connection) -> bool:
-    sql = queries("inbox")
     async with connection.transaction():
-        if not await connection.fetchval(sql["act_lock"]):
+        event = await take_oldest(connection)
+        if event is None:
             return False
-        row = await connection.fetchrow(sql["to_act"])
-        if row is None:
-            return False
-        if not row["stale"]:
-            await _act_on(connection, row["field"], row["value"])
-        await connection.execute(sql["acted"], row["event_key"])
+        if not event.is_stale:
+            await _act_on(connection, event.field, event.value)
     return True
 
 
@@ -61,19 +63,17 @@ async def _act_on(connection: Connection, field: str, value: dict[str, Any]) -> 
             await _set_template(connection, status)
     elif field == COMPONENTS_FIELD:
         if (template := read_template(value)) is not None:
-            await connection.execute(queries("inbox")["note_template_change"], *template)
+            await note_template_change(connection, *template)
     elif field == NUMBER_FIELD:
         await _refresh_number(connection, value)
     elif field in ACCOUNT_FIELDS:
-        await connection.execute(queries("inbox")["refresh_numbers"])
+        await refresh_numbers(connection)
 
 
 async def _set_template(connection: Connection, status: TemplateStatus) -> None:
     reason = None if not status.reason or status.reason.upper() == "NONE" else status.reason
     word = read_template_word(status.event)
-    await connection.execute(
-        queries("inbox")["set_template_status"], status.name, status.language, word.status, reason
-    )
+    await set_template_status(connection, status.name, status.language, word.status, reason)
     if not word.stopped:
         return
     why = f": {reason}" if reason else ""
@@ -87,6 +87,6 @@ async def _refresh_number(connection: Connection, value: dict[str, Any]) -> None
     limit = value.get("current_limit")
     tier = limit if isinstance(limit, str) and limit.startswith("TIER_") else None
     if digits:
-        await connection.execute(queries("inbox")["refresh_number"], digits, tier, known_word(tier))
+        await refresh_number(connection, digits, tier, known_word(tier))
     else:
-        await connection.execute(queries("inbox")["refresh_numbers"])
+        await refresh_numbers(connection)

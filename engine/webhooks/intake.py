@@ -10,13 +10,13 @@ from collections.abc import Callable, Collection
 
 import asyncpg
 
-from drumbeat.engine.core.event_origin import Origin, Ours
+from drumbeat.engine.core.events.origin import Origin, Ours
+from drumbeat.engine.core.events.records import Parsed
 from drumbeat.engine.core.units import SECOND_NS
 from drumbeat.engine.process.throttled_log import ThrottledLog
 from drumbeat.engine.store.database import LOST_CONNECTION, OwnConnection, Pool
-from drumbeat.engine.store.queries import queries
-from drumbeat.engine.webhooks.events import Parsed
-from drumbeat.engine.webhooks.inbox import BodyGroup, EventFlow, write
+from drumbeat.engine.store.inbox import EventFlow, read_our_numbers
+from drumbeat.engine.webhooks.body_group import BodyGroup, write
 from drumbeat.engine.webhooks.metrics import Metrics
 
 WAITING_EVENTS_MAX = 50_000  # about 50 MB of bodies; the last accepted body may exceed it
@@ -140,8 +140,8 @@ class Intake:
         """Read the ids of our numbers, and note whether the database answers, for `/readyz`."""
         try:
             async with asyncio.timeout(self._commit_timeout_s):
-                numbers = await self._pool.fetchval(queries("inbox")["our_numbers"])
-            self._ours = Ours(self._ours.accounts, frozenset(numbers))
+                numbers = await read_our_numbers(self._pool)
+            self._ours = Ours(self._ours.accounts, numbers)
             self.healthy = True
         except _AWAY:
             self.healthy = False

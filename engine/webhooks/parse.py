@@ -12,13 +12,16 @@ from typing import Any
 import orjson
 
 from drumbeat.engine.core.error_codes import opts_out
-from drumbeat.engine.core.event_origin import Origin, Ours, origin_of
-from drumbeat.engine.core.integer import integer
-from drumbeat.engine.core.json_repair import repair
-from drumbeat.engine.core.pricing import pricing_code
-from drumbeat.engine.core.states import EvidenceRank
-from drumbeat.engine.core.tag import decode
-from drumbeat.engine.webhooks.events import (
+from drumbeat.engine.core.events.json_repair import repair
+from drumbeat.engine.core.events.origin import Origin, Ours, origin_of
+from drumbeat.engine.core.events.people import (
+    PREFERENCES_FIELD,
+    SYSTEM,
+    change_of_number,
+    preferences_in,
+    sender_of,
+)
+from drumbeat.engine.core.events.records import (
     FOREIGN,
     INSTALLATION,
     NO_TAG,
@@ -32,14 +35,7 @@ from drumbeat.engine.webhooks.events import (
     TemplateStatus,
     Unreadable,
 )
-from drumbeat.engine.webhooks.people import (
-    PREFERENCES_FIELD,
-    SYSTEM,
-    change_of_number,
-    preferences_in,
-    sender_of,
-)
-from drumbeat.engine.webhooks.values import (
+from drumbeat.engine.core.events.values import (
     TEXT_CHARACTERS_MAX,
     list_or_empty,
     read_identifier,
@@ -48,6 +44,10 @@ from drumbeat.engine.webhooks.values import (
     read_time,
     read_words,
 )
+from drumbeat.engine.core.integer import integer
+from drumbeat.engine.core.pricing import pricing_code
+from drumbeat.engine.core.states import EvidenceRank
+from drumbeat.engine.core.tag import decode
 
 TEMPLATE_FIELD = "message_template_status_update"
 # This field is of services of this family; the interface does not name it.

@@ -14,18 +14,19 @@ import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from drumbeat.engine.clock import monotonic_ns
-from drumbeat.engine.core.event_origin import Ours
+from drumbeat.engine.core.events.origin import Ours
 from drumbeat.engine.core.interface import PRODUCT
 from drumbeat.engine.core.log_throttle import LogThrottle
 from drumbeat.engine.core.retry import SILENCE_S
 from drumbeat.engine.process.throttled_log import ThrottledLog
 from drumbeat.engine.store.database import LOST_CONNECTION, Connection, Pool
 from drumbeat.engine.store.in_doubt import resend_by_policy
+from drumbeat.engine.store.status_applier import BATCH_EVENTS_MAX, apply_statuses
+from drumbeat.engine.store.status_stops import carry_out_stops
+from drumbeat.engine.store.unsettled import settle_events, settle_messages
 from drumbeat.engine.webhooks.account import act
+from drumbeat.engine.webhooks.held_changes import read_held
 from drumbeat.engine.webhooks.metrics import Metrics
-from drumbeat.engine.webhooks.status_applier import BATCH_EVENTS_MAX, apply_statuses
-from drumbeat.engine.webhooks.status_stops import carry_out_stops
-from drumbeat.engine.webhooks.unsettled import read_held, settle_events, settle_messages
 
 STOP_S = 4.0  # for a running transaction; after that the database rolls it back
 RECONNECT_WAIT_S_MAX = 10.0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from drumbeat.engine.core.quota import COUNTED_S, GATHER_S
+from drumbeat.engine.core.limits.quota import COUNTED_S, GATHER_S
 from drumbeat.engine.store.database import connect
 from tests.acceptance.conftest import Scene
 from tests.cli.processes import ACCOUNT, SECRET, TOKEN, VERIFY, Drumbeat, Service, serving, until

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from multidict import CIMultiDict
 
 from drumbeat.engine.api.reply import DETAIL_CHARACTERS_MAX, ParsedReply, outcome_of, parse_error, parse_reply
-from drumbeat.engine.core.outcome import Accepted, Throttled, Unknown
+from drumbeat.engine.core.outcome import Accepted, Outcome, Rejected, Scope, Throttled, Transient, Unknown
 
 
 def parse(content: Any, status: int = 400, **headers: str) -> ParsedReply:
@@ -49,7 +49,7 @@ def error(**fields: Any) -> dict[str, Any]:
 )
 def test_errors_of_every_shape(content: Any, code: int | None, detail: str) -> None:
     assert parse(content) == ParsedReply(code, detail)
-    assert parse_error(orjson.dumps(content)) == (code, detail)
+    assert parse_error(orjson.dumps(content)) == ParsedReply(code, detail)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_bodies_without_an_error_have_no_code(body: bytes) -> None:
 
 
 def test_a_body_that_is_not_json_is_quoted_without_control_characters() -> None:
-    assert parse_error(b"<b>\x1b[31mno\n\x07way</b>") == (None, "<b>[31mno way</b>")
+    assert parse_error(b"<b>\x1b[31mno\n\x07way</b>") == ParsedReply(None, "<b>[31mno way</b>")
 
 
 def test_a_long_detail_is_cut() -> None:
@@ -77,7 +77,8 @@ def test_a_message_without_a_usable_id_is_in_doubt(messages: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "held"), [("accepted", False), ("held_for_quality_assessment", True), (None, False)]
+    ("status", "held"),
+    [("accepted", False), ("held_for_quality_assessment", True), ("paused", True), (None, False)],
 )
 def test_a_message_with_an_id_is_accepted(status: str | None, held: bool) -> None:
     body = orjson.dumps(
@@ -93,8 +94,34 @@ def test_a_message_with_an_id_under_another_status() -> None:
         assert isinstance(outcome_of(status, {}, body), Unknown), "it may have been accepted"
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (error(code=999_777, is_transient=True), Transient(999_777, "m")),
+        (error(code=131026, is_transient=True), Transient(131026, "m")),
+        (error(code=131026, is_transient="true"), Rejected(Scope.RECIPIENT, 131026, "131026", "m")),
+        (
+            error(code=131050, is_transient=True),
+            Rejected(Scope.RECIPIENT, 131050, "131050", "m", suppress=True),
+        ),
+        (error(code=190, is_transient=True), Rejected(Scope.ACCOUNT, 190, "190", "m")),
+        (error(code=130429, is_transient=True), Throttled(Scope.NUMBER, 130429, None, "m")),
+        (error(code=100, error_subcode=33), Rejected(Scope.NUMBER, 33, "33", "m")),
+        (error(code="100", error_subcode="33"), Rejected(Scope.NUMBER, 33, "33", "m")),
+        (error(code=100, error_subcode=7), Rejected(Scope.RECIPIENT, 100, "100", "m", systematic=True)),
+    ],
+)
+def test_the_words_beside_the_code_count(body: Any, expected: Outcome) -> None:
+    assert outcome_of(400, {}, orjson.dumps(body)) == expected
+
+
+def test_a_transient_error_of_a_server_that_failed_stays_in_doubt() -> None:
+    body = orjson.dumps(error(code=999_777, is_transient=True))
+    assert isinstance(outcome_of(502, {}, body), Unknown)
+
+
 def test_a_body_that_is_not_json_is_quoted() -> None:
-    assert parse_error(b"<html>\n <b>Bad</b>\x00  gateway") == (None, "<html> <b>Bad</b> gateway")
+    assert parse_error(b"<html>\n <b>Bad</b>\x00  gateway") == ParsedReply(None, "<html> <b>Bad</b> gateway")
 
 
 DATE = "Mon, 04 May 2026 12:00:00 GMT"

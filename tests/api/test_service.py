@@ -15,8 +15,8 @@ from drumbeat.engine.api.caller import ANSWER_BYTES_MAX
 from drumbeat.engine.api.endpoints.numbers import NumberRecord
 from drumbeat.engine.api.endpoints.templates import TemplateRecord
 from drumbeat.engine.api.paging import PAGE_SIZE, PAGES_MAX
-from drumbeat.engine.core.message import compile_template
 from drumbeat.engine.core.outcome import Scope
+from drumbeat.engine.core.template.compiler import compile_template
 from drumbeat.engine.errors import TryLater, Unreachable
 
 from .loopback import Conversation, Script, Server, free_port, serving

@@ -7,7 +7,8 @@ import pytest
 
 from drumbeat.campaigns.audience.open import encoding, reader
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.planning import range_size, staging
+from drumbeat.campaigns.planning.cut import range_size
+from drumbeat.campaigns.planning.staged import staging
 from drumbeat.engine.store.database import Pool
 
 DEFINITION = {
@@ -56,7 +57,14 @@ async def ready(pool: Pool, database_url: str) -> str:
 def spec(write_audience: WriteAudience) -> CampaignSpec:
     rows = [f"{PHONE + row},Name {row},A{row}" for row in range(10)]
     path = write_audience("phone,name,order\n" + "\n".join(rows) + "\n")
-    return CampaignSpec("spring", "order", "en", path, ("1001", "1002"), params=("name", "order"))
+    return CampaignSpec(
+        name="spring",
+        template="order",
+        language="en",
+        audience=path,
+        number=["1001", "1002"],
+        param=["name", "order"],
+    )
 
 
 @pytest.fixture

@@ -31,7 +31,14 @@ def main(url: str, audience: str, stage: str = "") -> None:
             say(stage)
             threading.Event().wait()
 
-    spec = CampaignSpec("big", "order", "en", Path(audience), ("1001",), params=("name", "order"))
+    spec = CampaignSpec(
+        name="big",
+        template="order",
+        language="en",
+        audience=Path(audience),
+        number=["1001"],
+        param=["name", "order"],
+    )
     before = peak_mib()
     created = asyncio.run(create_campaign(url, spec, watch))
     say(created.counts.recipients, round(before), round(peak_mib()))

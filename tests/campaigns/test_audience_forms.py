@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from drumbeat.campaigns.options.sources import SqlQuery
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.engine.store.database import Pool
@@ -72,7 +71,7 @@ async def planned(
         created.campaign_id,
     )
     digest = hashlib.sha256(repr([(row["phone"], row["variables"]) for row in rows]).encode()).hexdigest()
-    return created.counts, dict(created.reject_codes), digest, len(rows)
+    return created.counts, dict(created.audience.reject_codes), digest, len(rows)
 
 
 async def test_files_of_every_form_give_the_same_recipients(
@@ -104,7 +103,10 @@ async def test_a_query_gives_the_same_recipients_and_its_snapshot_is_noted(
         "INSERT INTO customers (phone, name, order_no, note) VALUES ($1, $2, $3, $4)", ROWS
     )
     query = 'SELECT phone, name, order_no AS "order", note FROM customers ORDER BY id; '
-    assert await planned(ready, pool, spec, "sql", audience=SqlQuery(query, ready)) == wanted
+    assert (
+        await planned(ready, pool, spec, "sql", audience=None, audience_sql=query, audience_database=ready)
+        == wanted
+    )
 
     noted = await pool.fetchval("SELECT options -> 'noted' FROM campaigns WHERE name = 'sql'")
     assert noted["query"] == query

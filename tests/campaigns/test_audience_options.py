@@ -9,10 +9,9 @@ import pytest
 import xlsxwriter
 
 from drumbeat.campaigns.audience.open.opening import open_table
-from drumbeat.campaigns.options.sources import AS_IT_IS, CampaignResult, ReadOptions, SqlQuery
+from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
-from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
@@ -78,23 +77,21 @@ async def test_columns_have_other_names_and_empty_cells_a_default(
     ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience
 ) -> None:
     path = write_audience(f"Telefon,Vorname,order\n{PHONE},,A\n{PHONE + 1},Ada,B\n")
-    mapped = replace(
-        spec, audience=path, mapped={"phone": "Telefon", "name": "Vorname"}, defaults={"name": "friend"}
-    )
+    mapped = replace(spec, audience=path, map=["phone=Telefon", "name=Vorname"], default=["name=friend"])
     await create_campaign(ready, mapped)
     assert [row["variables"] for row in await recipients(pool)] == [["friend", "A"], ["Ada", "B"]]
     assert (await create_campaign(ready, mapped)).unchanged
-    with pytest.raises(ConfigurationError, match="--default was name=friend and is name=you"):
-        await create_campaign(ready, replace(mapped, defaults={"name": "you"}))
+    with pytest.raises(ConfigurationError, match="default was name=friend and is name=you"):
+        await create_campaign(ready, replace(mapped, default=["name=you"]))
 
 
 async def test_a_default_that_cannot_be_sent_is_refused(ready: str, spec: CampaignSpec) -> None:
-    with pytest.raises(UsageError, match="--default name"):
-        await create_campaign(ready, replace(spec, defaults={"name": "a\nb"}))
+    with pytest.raises(UsageError, match="default name"):
+        await create_campaign(ready, replace(spec, default=["name=a\nb"]))
     with pytest.raises(UsageError, match="phones"):
-        await create_campaign(ready, replace(spec, defaults={"phone": "1"}))
+        await create_campaign(ready, replace(spec, default=["phone=1"]))
     with pytest.raises(ConfigurationError, match='no column "Vorname"'):
-        await create_campaign(ready, replace(spec, mapped={"name": "Vorname"}))
+        await create_campaign(ready, replace(spec, map=["name=Vorname"]))
 
 
 async def test_the_people_of_files_and_campaigns_are_left_out_and_listed(
@@ -110,13 +107,13 @@ async def test_the_people_of_files_and_campaigns_are_left_out_and_listed(
 
     counts = created.counts
     assert (counts.audience_rows, counts.recipients, counts.rejected, counts.duplicates) == (12, 6, 5, 1)
-    assert created.reject_codes == {"excluded": 5, "duplicate": 1}
+    assert created.audience.reject_codes == {"excluded": 5, "duplicate": 1}
     stored = {row["phone"] for row in await recipients_of(pool, created.campaign_id)}
     assert stored == {PHONE + row for row in range(4, 10)}
     await assert_range_counters_equal_a_recount(pool)
     assert (await create_campaign(ready, spec)).unchanged
     out.write_text(out.read_text() + f"{PHONE + 4}\n")
-    with pytest.raises(ConfigurationError, match="--exclude"):
+    with pytest.raises(ConfigurationError, match="exclude"):
         await create_campaign(ready, spec)
 
 
@@ -138,7 +135,7 @@ async def test_the_failed_recipients_of_a_campaign_are_an_audience_with_its_colu
     ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience
 ) -> None:
     path = write_audience(f"mobile,name,order\n{PHONE},=1+1,A\n{PHONE + 1},Ben,B\n{PHONE + 2},C,C\n")
-    first = replace(spec, audience=path, phone_column="mobile", params=("name", "=fixed"))
+    first = replace(spec, audience=path, phone_column="mobile", param=["name", "=fixed"])
     await create_campaign(ready, first)
     await pool.execute(
         "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, phone_number_id, code, reason)"
@@ -146,8 +143,14 @@ async def test_the_failed_recipients_of_a_campaign_are_an_audience_with_its_colu
         " FROM recipients WHERE seq <= 2"
     )
     await recount(pool)
-    result = CampaignResult("spring", RecipientState.FAILED, frozenset({131049}))
-    again = replace(first, name="again", audience=result, params=("name", "variable_2"))
+    again = replace(
+        first,
+        name="again",
+        audience=None,
+        audience_campaign="spring",
+        code=131049,
+        param=["name", "variable_2"],
+    )
     created = await create_campaign(ready, again)
     rows = await recipients_of(pool, created.campaign_id)
     assert [tuple(row) for row in rows] == [(PHONE, ["=1+1", "fixed"])]
@@ -159,7 +162,13 @@ async def test_a_query_again_changes_nothing_until_its_rows_change(
 ) -> None:
     await pool.execute("CREATE TABLE people (phone text, name text)")
     await pool.execute("INSERT INTO people VALUES ($1, 'Ada')", str(PHONE))
-    spec = replace(spec, audience=SqlQuery("SELECT * FROM people", ready), params=("name", "=x"))
+    spec = replace(
+        spec,
+        audience=None,
+        audience_sql="SELECT * FROM people",
+        audience_database=ready,
+        param=["name", "=x"],
+    )
     assert not (await create_campaign(ready, spec)).unchanged
     assert (await create_campaign(ready, spec)).unchanged
     await pool.execute("UPDATE people SET name = 'Eve'")

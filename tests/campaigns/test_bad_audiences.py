@@ -15,7 +15,7 @@ import xlsxwriter
 from drumbeat.campaigns.audience.check.inspection import inspect_audience
 from drumbeat.campaigns.audience.check.row_check import RowRules
 from drumbeat.campaigns.audience.open import parquet, unpacking, workbook_reader
-from drumbeat.campaigns.options.sources import Format, ReadOptions, SqlQuery
+from drumbeat.campaigns.options.sources import Format, ReadOptions
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.engine.errors import ConfigurationError, DrumbeatError, UsageError
@@ -121,7 +121,7 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
         sheet(["phone", "", "name"], ["1", "", "A"], ["1", "x"]),
         r"column B has values, but no name in row 1 .*row 3, column B\)",
     ),
-    "two sheets": ("a.xlsx", workbook(two_sheets), '2 sheets with rows: "Mai", "Juni".*--sheet'),
+    "two sheets": ("a.xlsx", workbook(two_sheets), '2 sheets with rows: "Mai", "Juni".*sheet'),
     "pictures only": (
         "a.xlsx",
         workbook(lambda made: made.add_worksheet("Bild")),
@@ -205,7 +205,7 @@ def test_a_format_that_is_named_outranks_what_is_found(tmp_path: Path) -> None:
     path.write_bytes(CSV)
     with pytest.raises(ConfigurationError, match=r"not a JSON object.*line 1\)"):
         inspect_audience(path, rejects_path=tmp_path / "bad.csv", options=ReadOptions(Format.JSON_LINES))
-    with pytest.raises(UsageError, match="--sheet is for workbooks"):
+    with pytest.raises(UsageError, match="sheet is for workbooks"):
         inspect_audience(path, rejects_path=tmp_path / "bad.csv", options=ReadOptions(sheet="x"))
 
 
@@ -236,15 +236,18 @@ async def test_a_query_is_refused_and_changes_nothing(
     ready: str, pool: Pool, spec: CampaignSpec, query: str, says: str
 ) -> None:
     with pytest.raises(DrumbeatError, match=says) as refused:
-        await create_campaign(ready, replace(spec, audience=SqlQuery(query, ready)))
+        await create_campaign(
+            ready, replace(spec, audience=None, audience_sql=query, audience_database=ready)
+        )
     assert refused.value.exit_code == 78
     assert set((await everything(pool)).values()) == {0}
     assert await pool.fetchval("SELECT count(*) FROM numbers") == 2
 
 
 async def test_a_database_that_is_away_is_named_without_its_password(ready: str, spec: CampaignSpec) -> None:
-    query = SqlQuery("SELECT 1", "postgresql://reader:secret@127.0.0.1:1/shop")
+    away = "postgresql://reader:secret@127.0.0.1:1/shop"
+    asked = replace(spec, audience=None, audience_sql="SELECT 1", audience_database=away)
     with pytest.raises(DrumbeatError, match="DRUMBEAT_AUDIENCE_DATABASE_URL") as refused:
-        await create_campaign(ready, replace(spec, audience=query))
+        await create_campaign(ready, asked)
     assert refused.value.exit_code == 69
-    assert "secret" not in str(refused.value) + repr(query)
+    assert "secret" not in str(refused.value) + repr(asked)

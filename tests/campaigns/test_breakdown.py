@@ -28,7 +28,14 @@ async def campaign_id(ready: str, pool: Pool, spec: CampaignSpec, write_audience
     """One German and five Brazilian phones: read, delivered, failed twice, accepted; one not yet claimed."""
     phones = [GERMAN, *(PHONE + n for n in range(5))]
     path = write_audience("phone,name,order\n" + "".join(f"{phone},A,B\n" for phone in phones))
-    spec = CampaignSpec("spring", "order", "en", path, ("1001",), params=("name", "order"))
+    spec = CampaignSpec(
+        name="spring",
+        template="order",
+        language="en",
+        audience=path,
+        number=["1001"],
+        param=["name", "order"],
+    )
     created = await create_campaign(ready, spec)
     await pool.execute(
         "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason,"

@@ -49,7 +49,15 @@ async def spring(ready: str, audience: Path) -> str:
 
 
 def spec(name: str, audience: Path, start_at: str | None = None) -> CampaignSpec:
-    return CampaignSpec(name, "order", "en", audience, ("1001",), params=("=Hi", "=you"), start_at=start_at)
+    return CampaignSpec(
+        name=name,
+        template="order",
+        language="en",
+        audience=audience,
+        number=["1001"],
+        param=["=Hi", "=you"],
+        start_at=start_at,
+    )
 
 
 async def counted(pool: Pool) -> Counter[str]:

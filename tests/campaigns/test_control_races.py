@@ -24,7 +24,17 @@ Steer = Callable[[Connection, str], Awaitable[CampaignChange]]
 async def spring(ready: str, write_audience: WriteAudience) -> str:
     """A planned campaign."""
     audience = write_audience("phone\n5511960000000\n5511960000001\n")
-    await create_campaign(ready, CampaignSpec("spring", "order", "en", audience, ("1001",), ("=Hi", "=you")))
+    await create_campaign(
+        ready,
+        CampaignSpec(
+            name="spring",
+            template="order",
+            language="en",
+            audience=audience,
+            number=["1001"],
+            param=["=Hi", "=you"],
+        ),
+    )
     return "spring"
 
 

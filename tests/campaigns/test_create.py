@@ -8,8 +8,8 @@ from datetime import UTC, datetime, time
 import pytest
 
 from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.counts import PlanCounts
 from drumbeat.campaigns.planning.create import create_campaign
-from drumbeat.campaigns.planning.plan import PlanCounts
 from drumbeat.campaigns.progress import PlanProgress
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.phone_aliases import canonical_phone
@@ -23,8 +23,10 @@ async def test_rows_become_recipients_in_file_order(ready: str, pool: Pool, spec
     created = await create_campaign(ready, spec)
 
     assert (created.name, created.state, created.unchanged) == ("spring", "draft", False)
-    assert created.counts == PlanCounts(10, 10, 0, 0, 0)
-    assert created.rejects_path is None
+    assert created.counts == PlanCounts(
+        audience_rows=10, recipients=10, rejected=0, duplicates=0, suppressed=0
+    )
+    assert created.audience.rejects_path is None
     rows = await recipients(pool)
     assert [row["phone"] for row in rows] == [PHONE + row for row in range(10)]
     assert [row["variables"] for row in rows[:2]] == [["Name 0", "A0"], ["Name 1", "A1"]]
@@ -145,7 +147,7 @@ async def test_variables_arrive_as_they_were_written(
     )
     path = write_audience(file.getvalue())
 
-    await create_campaign(ready, replace(spec, audience=path, params=("name", '="\\{')))
+    await create_campaign(ready, replace(spec, audience=path, param=["name", '="\\{']))
 
     assert [row["variables"] for row in await recipients(pool)] == [[value, '"\\{'] for value in values]
 
@@ -182,10 +184,10 @@ async def test_rejects_and_duplicates_are_listed_with_their_lines(
 
     created = await create_campaign(ready, replace(spec, audience=path))
 
-    assert created.counts == PlanCounts(6, 2, 2, 2, 0)
-    assert created.reject_codes == {"phone_malformed": 1, "variable_empty": 1, "duplicate": 2}
-    assert created.rejects_path is not None
-    listed = list(csv.reader(created.rejects_path.open(encoding="utf-8-sig", newline="")))
+    assert created.counts == PlanCounts(audience_rows=6, recipients=2, rejected=2, duplicates=2, suppressed=0)
+    assert created.audience.reject_codes == {"phone_malformed": 1, "variable_empty": 1, "duplicate": 2}
+    assert created.audience.rejects_path is not None
+    listed = list(csv.reader(created.audience.rejects_path.open(encoding="utf-8-sig", newline="")))
     assert [(row[0], row[1], row[2], row[4]) for row in listed[1:]] == [
         ("3", "phone_malformed", "phone", f"'={PHONE}+1"),
         ("5", "variable_empty", "name", ""),
@@ -202,9 +204,9 @@ async def test_a_template_without_placeholders_needs_no_params(
         "INSERT INTO templates (name, language, status, definition) VALUES ('plain', 'en', 'APPROVED', $1)",
         {"components": [{"type": "BODY", "text": "Hello"}]},
     )
-    with pytest.raises(UsageError, match="0 placeholders, but --param is given once: remove --param"):
-        await create_campaign(ready, replace(spec, template="plain", params=("name",)))
-    await create_campaign(ready, replace(spec, template="plain", params=()))
+    with pytest.raises(UsageError, match="0 placeholders, but param is given once: remove param"):
+        await create_campaign(ready, replace(spec, template="plain", param=["name"]))
+    await create_campaign(ready, replace(spec, template="plain", param=[]))
 
     assert (await recipients(pool))[0]["variables"] == []
 
@@ -222,7 +224,7 @@ async def test_a_person_whose_number_has_two_spellings_gets_one_message(
 ) -> None:
     created = await create_campaign(ready, replace(spec, audience=write_audience(SPELLED)))
 
-    assert created.counts == PlanCounts(4, 2, 0, 2, 0)
+    assert created.counts == PlanCounts(audience_rows=4, recipients=2, rejected=0, duplicates=2, suppressed=0)
     assert [(row["phone"], row["line"]) for row in await recipients(pool)] == [
         (541123456789, 2),
         (5511978654321, 4),
@@ -260,9 +262,9 @@ async def test_the_encoding_is_reported(
     guessed = replace(spec, audience=path)
 
     created = await create_campaign(ready, guessed)
-    assert created.encoding is not None
-    assert (created.encoding.label, created.encoding.is_guess) == ("Windows-1252", True)
-    assert (await create_campaign(ready, guessed)).encoding is None, "it was not read again"
+    assert created.audience.encoding is not None
+    assert (created.audience.encoding.label, created.audience.encoding.is_guess) == ("Windows-1252", True)
+    assert (await create_campaign(ready, guessed)).audience.encoding is None, "it was not read again"
 
 
 async def test_progress_goes_through_the_stages(ready: str, spec: CampaignSpec) -> None:

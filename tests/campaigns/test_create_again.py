@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.planning import planning
 from drumbeat.campaigns.planning.change import NameTaken
+from drumbeat.campaigns.planning.checked import step as check
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.errors import ConfigurationError, TryLater
@@ -26,7 +26,7 @@ async def test_the_same_again_changes_nothing(ready: str, pool: Pool, spec: Camp
     before = await everything(pool)
 
     again = await create_campaign(
-        ready, replace(spec, audience=moved, numbers=("1002", "1001"), rejects=Path("elsewhere.csv"))
+        ready, replace(spec, audience=moved, number=["1002", "1001"], rejects=Path("elsewhere.csv"))
     )
 
     assert again.unchanged
@@ -38,13 +38,13 @@ async def test_the_same_again_changes_nothing(ready: str, pool: Pool, spec: Camp
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"language": "pt_BR"}, "--language was en and is pt_BR"),
-        ({"numbers": ("1001",)}, "--number was 1001, 1002 and is 1001"),
-        ({"params": ("name", "=x")}, "--param was name, order and is name, =x"),
-        ({"start_at": "2030-01-01T00:00Z"}, "--start-at was not given and is 2030-01-01T00:00:00"),
-        ({"max_failed": "5%"}, "--max-failed was not given and is 5%"),
-        ({"external_id": "42"}, "--external-id was not given and is 42"),
-        ({"strict": True}, "--strict was False and is True"),
+        ({"language": "pt_BR"}, "language was en and is pt_BR"),
+        ({"number": ["1001"]}, "number was 1001, 1002 and is 1001"),
+        ({"param": ["name", "=x"]}, "param was name, order and is name, =x"),
+        ({"start_at": "2030-01-01T00:00Z"}, "start_at was not given and is 2030-01-01T00:00:00"),
+        ({"max_failed": "5%"}, "max_failed was not given and is 5%"),
+        ({"external_id": "42"}, "external_id was not given and is 42"),
+        ({"strict": True}, "strict was False and is True"),
     ],
 )
 async def test_a_difference_is_refused_and_named(
@@ -72,7 +72,7 @@ async def test_an_external_id_is_the_key(ready: str, spec: CampaignSpec) -> None
     with pytest.raises(ConfigurationError, match="name was spring and is summer") as taken:
         await create_campaign(ready, replace(keyed, name="summer"))
     assert not isinstance(taken.value, NameTaken) and taken.value.key == "external_id"
-    with pytest.raises(NameTaken, match="--external-id was crm-7 and is crm-8"):
+    with pytest.raises(NameTaken, match="external_id was crm-7 and is crm-8"):
         await create_campaign(ready, replace(keyed, external_id="crm-8"))
 
 
@@ -96,7 +96,7 @@ async def test_an_external_id_is_created_once_at_a_time_under_whatever_name(
 async def creating(ready: str, spec: CampaignSpec) -> AsyncIterator[asyncio.Event]:
     """Another process creates the campaign until the event is set."""
     reached, go_on = asyncio.Event(), asyncio.Event()
-    original = planning.limits_per_s_of
+    original = check.limits_per_s_of
 
     async def wait(*arguments: Any) -> list[float]:
         limits_per_s = await original(*arguments)
@@ -105,7 +105,7 @@ async def creating(ready: str, spec: CampaignSpec) -> AsyncIterator[asyncio.Even
         return limits_per_s
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planning, "limits_per_s_of", wait)
+        patch.setattr(check, "limits_per_s_of", wait)
         running = asyncio.create_task(create_campaign(ready, spec))
         await reached.wait()
     yield go_on

@@ -29,14 +29,14 @@ async def test_it_says_what_a_create_then_does(
 
     files = files_in(tmp_path)
     dry = await create_campaign(ready, spec, dry_run=True)
-    assert (dry.dry_run, dry.unchanged, dry.rejects_path) == (True, False, None)
+    assert (dry.dry_run, dry.unchanged, dry.audience.rejects_path) == (True, False, None)
     assert await everything(pool) == NOTHING
     assert files_in(tmp_path) == files
 
     created = await create_campaign(ready, spec)
-    assert (created.counts, created.reject_codes) == (dry.counts, dry.reject_codes)
+    assert (created.counts, created.audience.reject_codes) == (dry.counts, dry.audience.reject_codes)
     assert dry.counts.suppressed == 1
-    assert dry.reject_codes == {"phone_too_short": 1, "duplicate": 1}
+    assert dry.audience.reject_codes == {"phone_too_short": 1, "duplicate": 1}
 
 
 async def test_an_existing_campaign_is_found(ready: str, pool: Pool, spec: CampaignSpec) -> None:
@@ -58,7 +58,7 @@ async def test_it_leaves_what_an_interrupted_create_left(ready: str, pool: Pool,
 
 async def test_what_a_create_refuses_is_refused(ready: str, pool: Pool, spec: CampaignSpec) -> None:
     with pytest.raises(UsageError, match="2 placeholders"):
-        await create_campaign(ready, replace(spec, params=("name",)), dry_run=True)
+        await create_campaign(ready, replace(spec, param=["name"]), dry_run=True)
     with pytest.raises(ConfigurationError, match="unknown phone number ID 9"):
-        await create_campaign(ready, replace(spec, numbers=("9",)), dry_run=True)
+        await create_campaign(ready, replace(spec, number=["9"]), dry_run=True)
     assert await everything(pool) == NOTHING

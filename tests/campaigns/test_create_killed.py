@@ -9,10 +9,11 @@ import asyncpg
 import pytest
 
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.planning import disk_limit, planning
-from drumbeat.campaigns.planning import freeze as freezing
+from drumbeat.campaigns.planning.counts import PlanCounts
 from drumbeat.campaigns.planning.create import create_campaign
-from drumbeat.campaigns.planning.plan import PlanCounts
+from drumbeat.campaigns.planning.frozen import chunks
+from drumbeat.campaigns.planning.frozen import step as freezing
+from drumbeat.campaigns.planning.opened import disk_limit
 from drumbeat.campaigns.progress import PlanProgress
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.errors import TryLater
@@ -83,7 +84,9 @@ async def test_a_full_disk_ends_the_planning_and_free_space_lets_it_continue(
         assert await pool.fetchval("SELECT count(*) FROM campaigns WHERE planned_at IS NOT NULL") == 0
     free[0] = 10**12
     created = await create_campaign(ready, large, disk=disk)
-    assert created.counts == PlanCounts(400, 400, 0, 0, 0)
+    assert created.counts == PlanCounts(
+        audience_rows=400, recipients=400, rejected=0, duplicates=0, suppressed=0
+    )
     assert sorted(row["phone"] for row in await recipients(pool)) == [PHONE + row for row in range(400)]
     await assert_range_counters_equal_a_recount(pool)
 
@@ -105,7 +108,7 @@ async def test_rows_that_the_database_refuses_end_the_create_at_once(
         yield b"no recipient\n"
         await (asyncio.Event().wait() if place else _until_refused(pool))
 
-    monkeypatch.setattr(freezing._Freezing, "_copy_text", refused)
+    monkeypatch.setattr(chunks._Writing, "_copy_text", refused)
     async with asyncio.timeout(60):
         with pytest.raises(asyncpg.DataError):
             await create_campaign(ready, replace(spec, audience=path))
@@ -178,7 +181,7 @@ async def test_a_chunk_is_written_whole_or_not_at_all(
         "freeze_ranges": "SELECT $1::bigint / 0, $2::bigint[], $3::integer, $4::text[]",
     }
     with monkeypatch.context() as patch, pytest.raises(asyncpg.DivisionByZeroError):
-        patch.setattr(freezing, "statements", lambda _: broken)
+        patch.setattr(chunks, "statements", lambda _: broken)
         await create_campaign(ready, spec)
     assert await everything(pool) == {"campaigns": 1, "ranges": 0, "recipients": 0, "range_counters": 0}
     await create_campaign(ready, spec)
@@ -188,13 +191,13 @@ async def test_a_chunk_is_written_whole_or_not_at_all(
 async def test_a_chunk_of_a_removed_campaign_is_not_written(
     ready: str, pool: Pool, spec: CampaignSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = freezing.freeze
+    original = chunks.write_chunks
 
-    async def freeze_after_removal(*arguments: Any) -> tuple[int, int]:
+    async def write_after_removal(*arguments: Any) -> tuple[int, int]:
         await pool.execute("DELETE FROM campaigns")
         return await original(*arguments)
 
-    monkeypatch.setattr(planning, "freeze", freeze_after_removal)
+    monkeypatch.setattr(freezing, "write_chunks", write_after_removal)
     with pytest.raises(RuntimeError, match="was removed while it was planned"):
         await create_campaign(ready, spec)
     assert set((await everything(pool)).values()) == {0}

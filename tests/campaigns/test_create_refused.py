@@ -10,9 +10,10 @@ from drumbeat.campaigns.audience.check.inspection import inspect_audience
 from drumbeat.campaigns.audience.check.row_check import RowRules
 from drumbeat.campaigns.audience.open.opening import OpenAudience
 from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.options.template_options import options_of_media
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.progress import PlanProgress
-from drumbeat.engine.core.message import Media
+from drumbeat.engine.core.template.compiled import Media
 from drumbeat.engine.errors import ConfigurationError, DrumbeatError, UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import DEFINITION, PHONE, WriteAudience
@@ -25,16 +26,16 @@ from tests.campaigns.creating import everything
         ({"template": "ordre"}, ConfigurationError, 'no template "ordre"; stored are order'),
         ({"language": "de"}, ConfigurationError, 'in "de", only in en, pt_BR'),
         ({"template": "promo"}, ConfigurationError, "promo .en. is PAUSED"),
-        ({"params": ("name",)}, UsageError, r"2 placeholders.*body \{\{1\}\}, body \{\{2\}\}"),
-        ({"params": ("name", "town")}, ConfigurationError, 'no column "town"'),
+        ({"param": ["name"]}, UsageError, r"2 placeholders.*body \{\{1\}\}, body \{\{2\}\}"),
+        ({"param": ["name", "town"]}, ConfigurationError, 'no column "town"'),
         ({"phone_column": "mobile"}, ConfigurationError, 'no column "mobile"'),
-        ({"numbers": ("1001", "77")}, ConfigurationError, "number ID 77; known are 1001, 1002.*numbers sync"),
-        ({"numbers": ()}, UsageError, "--number"),
+        ({"number": ["1001", "77"]}, ConfigurationError, "number ID 77; known are 1001, 1002.*numbers sync"),
+        ({"number": []}, UsageError, "number"),
         ({"region": "XX"}, UsageError, "XX"),
-        ({"window": "9-5"}, UsageError, "--window"),
+        ({"window": "9-5"}, UsageError, "window"),
         ({"time_zone": "Mars"}, UsageError, "Mars"),
         ({"on_unknown": "guess"}, UsageError, "hold, resend-silent, resend"),
-        ({"max_failed": "lots"}, UsageError, "--max-failed"),
+        ({"max_failed": "lots"}, UsageError, "max_failed"),
         ({"expires_at": "2020-01-01T00:00Z"}, UsageError, "in the past"),
         ({"audience": Path("nobody.csv")}, ConfigurationError, r"nobody\.csv"),
         ({"name": " "}, UsageError, "name"),
@@ -53,7 +54,7 @@ async def test_the_list_of_rejects_never_takes_the_place_of_the_audience(
     ready: str, pool: Pool, spec: CampaignSpec
 ) -> None:
     before = spec.audience.read_bytes()
-    with pytest.raises(UsageError, match="--rejects"):
+    with pytest.raises(UsageError, match="rejects"):
         await create_campaign(ready, replace(spec, rejects=spec.audience))
     assert spec.audience.read_bytes() == before
     assert (await everything(pool))["campaigns"] == 0
@@ -65,7 +66,7 @@ async def test_a_list_of_rejects_is_no_audience(
     """Those of its rows that are duplicates would get a second message."""
     path = write_audience(f"line,code,column,reason,value\n3,duplicate,phone,twice,{PHONE}\n")
     with pytest.raises(ConfigurationError, match="a list of rejected rows"):
-        await create_campaign(ready, replace(spec, audience=path, phone_column="value", params=("=x", "=y")))
+        await create_campaign(ready, replace(spec, audience=path, phone_column="value", param=["=x", "=y"]))
     with pytest.raises(ConfigurationError, match="a list of rejected rows"):
         inspect_audience(path, rejects_path=path.with_name("bad.csv"), rules=RowRules("value"))
     assert (await everything(pool))["campaigns"] == 0
@@ -91,31 +92,31 @@ async def pictured(ready: str, pool: Pool) -> str:
         (
             "poster",
             None,
-            "poster .en. needs one image.*--header-column, .*--header-link or --header-media-id",
+            "poster .en. needs one image.*header_column, .*header_link or header_media_id",
         ),
-        ("order", IMAGE, "order .en. has no media.*remove .* --header-"),
-        ("poster", replace(IMAGE, filename="a.pdf"), "--header-filename"),
-        ("poster", Media(link="not-a-url"), "--header-link 'not-a-url' is not an HTTPS URL.*https://"),
-        ("poster", Media(link="http://files.example/a.jpg"), "--header-link"),
-        ("poster", Media(link="ftp://files.example/a"), "--header-link"),
+        ("order", IMAGE, "order .en. has no media.*remove .* header"),
+        ("poster", replace(IMAGE, filename="a.pdf"), "header_filename"),
+        ("poster", Media(link="not-a-url"), "header_link 'not-a-url' is not an HTTPS URL.*https://"),
+        ("poster", Media(link="http://files.example/a.jpg"), "header_link"),
+        ("poster", Media(link="ftp://files.example/a"), "header_link"),
     ],
 )
 async def test_the_media_of_a_header_are_those_of_the_template(
     pictured: str, pool: Pool, spec: CampaignSpec, template: str, media: Media | None, words: str
 ) -> None:
     with pytest.raises(UsageError, match=words):
-        await create_campaign(pictured, replace(spec, template=template, header_media=media))
+        await create_campaign(pictured, replace(spec, template=template, **options_of_media(media)))
     assert (await everything(pool))["campaigns"] == 0
 
 
 async def test_another_medium_is_another_campaign_and_the_error_says_so(
     pictured: str, spec: CampaignSpec
 ) -> None:
-    first = replace(spec, template="poster", header_media=Media("77"))
+    first = replace(spec, template="poster", header_media_id="77")
     await create_campaign(pictured, first)
-    words = "header media was 77 and is https://files.example/a.jpg"
+    words = "header_link was not given and is https://files.example/a.jpg; header_media_id was 77 and is not given"
     with pytest.raises(ConfigurationError, match=words):
-        await create_campaign(pictured, replace(first, header_media=IMAGE))
+        await create_campaign(pictured, replace(spec, template="poster", **options_of_media(IMAGE)))
 
 
 async def test_strict_refuses_the_whole_and_lists_why(

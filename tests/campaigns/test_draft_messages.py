@@ -8,7 +8,6 @@ import pytest
 
 from drumbeat.campaigns.options.sources import AS_IT_IS
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.options.variants import read_variants
 from drumbeat.campaigns.phones.countries import PREFIX_DIGITS
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.preview.draft_messages import draft_messages, read_sample
@@ -16,7 +15,7 @@ from drumbeat.campaigns.preview.draft_plan import plan_of_draft
 from drumbeat.campaigns.preview.plan import plan_of
 from drumbeat.campaigns.preview.recipient import Choice, choose_recipient
 from drumbeat.campaigns.prices import read_prices
-from drumbeat.engine.core.quota import QuotaScope
+from drumbeat.engine.core.limits.quota import QuotaScope
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
@@ -34,7 +33,7 @@ ROWS = (
 @pytest.fixture
 def bilingual(spec: CampaignSpec, write_audience: WriteAudience) -> CampaignSpec:
     path = write_audience("phone,name,order,tongue\n" + "\n".join(ROWS) + "\n")
-    return replace(spec, audience=path, language_column="tongue", defaults={"name": "friend"})
+    return replace(spec, audience=path, language_column="tongue", default=["name=friend"])
 
 
 async def test_each_good_row_is_shown_as_its_reader_will_see_it(
@@ -59,8 +58,8 @@ async def test_what_a_create_would_refuse_shows_no_message(
 ) -> None:
     assert isinstance(bilingual.audience, Path)
     sample = read_sample(bilingual.audience, AS_IT_IS)
-    with pytest.raises(UsageError, match="--param leaves out"):
-        await draft_messages(pool, replace(bilingual, params=("1:name",)), sample)
+    with pytest.raises(UsageError, match="param leaves out"):
+        await draft_messages(pool, replace(bilingual, param=["1:name"]), sample)
 
 
 @pytest.mark.parametrize("hours", [None, "20:00-09:00"])
@@ -86,8 +85,10 @@ async def test_the_plan_of_a_dry_run_is_the_plan_of_the_campaign(
 
 
 async def test_a_dry_run_counts_no_heads_unless_it_is_asked(ready: str, spec: CampaignSpec) -> None:
-    assert not (await create_campaign(ready, spec, dry_run=True)).heads
-    two = replace(spec, variants=read_variants(["a=order", "b=order:3"]))
+    assert not (await create_campaign(ready, spec, dry_run=True)).audience.heads
+    two = replace(spec, template=None, variant=["a=order", "b=order:3"])
     dry = await create_campaign(ready, two, dry_run=True, head_digits=PREFIX_DIGITS)
-    counts = {head["template_index"]: head["recipients"] for head in dry.heads}
-    assert [counts.get(index, 0) for index in (0, 1)] == [share.recipients for share in dry.templates]
+    counts = {head["template_index"]: head["recipients"] for head in dry.audience.heads}
+    assert [counts.get(index, 0) for index in (0, 1)] == [
+        share.recipients for share in dry.campaign.templates
+    ]

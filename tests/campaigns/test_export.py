@@ -34,7 +34,9 @@ NAMES = ["-10 %", "'=1", "Ana", "@bob"]
 def spec(write_audience: WriteAudience) -> CampaignSpec:
     rows = [f"{PHONE + row},{name}" for row, name in enumerate(NAMES)]
     path = write_audience("phone,name\n" + "\n".join(rows) + "\n")
-    return CampaignSpec("spring", "order", "en", path, ("1001",), params=("name", "=x"))
+    return CampaignSpec(
+        name="spring", template="order", language="en", audience=path, number=["1001"], param=["name", "=x"]
+    )
 
 
 async def test_what_is_exported_can_be_sent_to_again(
@@ -47,7 +49,7 @@ async def test_what_is_exported_can_be_sent_to_again(
         csv.writer(file).writerows([await export_columns(pool, created.campaign_id), *rows])
 
     params = ("name", "variable_2")
-    await create_campaign(ready, replace(spec, name="again", audience=tmp_path / "export.csv", params=params))
+    await create_campaign(ready, replace(spec, name="again", audience=tmp_path / "export.csv", param=params))
 
     found = await pool.fetch("SELECT phone, variables FROM recipients ORDER BY phone, range_id")
     expected = [(PHONE + row, [name, "x"]) for row, name in enumerate(NAMES) for _ in range(2)]
@@ -58,7 +60,9 @@ async def test_everybody_is_exported_once_or_those_of_one_state(
     ready: str, pool: Pool, write_audience: WriteAudience, small_ranges: None
 ) -> None:
     path = write_audience("phone\n" + "".join(f"{PHONE + row}\n" for row in range(30)))
-    spec = CampaignSpec("spring", "order", "en", path, ("1001",), params=("=Hi", "=you"))
+    spec = CampaignSpec(
+        name="spring", template="order", language="en", audience=path, number=["1001"], param=["=Hi", "=you"]
+    )
     campaign_id = (await create_campaign(ready, spec)).campaign_id
     await pool.execute(
         "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, phone_number_id)"

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from drumbeat.campaigns.options.guards import GuardOptions, read_days
-from drumbeat.campaigns.options.order import CanaryOptions, OrderOptions
+from drumbeat.campaigns.options.guards import read_days
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.engine.errors import ConfigurationError, UsageError
@@ -32,7 +31,7 @@ def people(tmp_path: Path) -> Path:
 
 
 def spec_of(spec: CampaignSpec, people: Path, **guards: object) -> CampaignSpec:
-    return replace(spec, audience=people, guards=GuardOptions(**guards))  # type: ignore[arg-type]
+    return replace(spec, audience=people, **guards)
 
 
 async def ranges(pool: Pool) -> dict[str | None, list[str]]:
@@ -49,7 +48,7 @@ async def test_a_canary_is_the_first_recipients_whatever_their_zones(
     ready: str, pool: Pool, spec: CampaignSpec, people: Path, wanted: int
 ) -> None:
     asked = spec_of(spec, people, quiet_hours="20:00-09:00")
-    await create_campaign(ready, replace(asked, order=OrderOptions(canary=CanaryOptions(wanted))))
+    await create_campaign(ready, replace(asked, canary=wanted))
     canary = await pool.fetch(
         "SELECT line FROM recipients JOIN ranges USING (range_id) JOIN canaries USING (campaign_id)"
         " WHERE ordinal < canaries.ranges ORDER BY line"
@@ -101,7 +100,7 @@ async def test_the_window_may_be_in_the_recipients_zone(
 async def test_an_audience_that_is_too_large_is_refused(
     ready: str, pool: Pool, spec: CampaignSpec, people: Path
 ) -> None:
-    with pytest.raises(ConfigurationError, match="has 7 recipients, and --max-recipients allows 6"):
+    with pytest.raises(ConfigurationError, match="has 7 recipients, and max_recipients allows 6"):
         await create_campaign(ready, spec_of(spec, people, max_recipients=6))
     assert await pool.fetchval("SELECT count(*) FROM campaigns") == 0
     await create_campaign(ready, spec_of(spec, people, max_recipients=7))
@@ -129,4 +128,4 @@ def test_days(text: str, days: set[int]) -> None:
 def test_a_wrong_option_is_named(spec: CampaignSpec, wrong: dict[str, object]) -> None:
     [name] = wrong
     with pytest.raises(UsageError, match="--" + name.replace("_", "-")):
-        replace(spec, guards=GuardOptions(**wrong)).checked_guards()  # type: ignore[arg-type]
+        replace(spec, **wrong).checked_guards()

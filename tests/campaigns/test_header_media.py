@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.planning import header_files
 from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.planning.frozen import header_files
 from drumbeat.campaigns.reject import REASONS
 from drumbeat.campaigns.results.export import COLUMNS, export_columns, export_rows
 from drumbeat.engine.core.media_limits import MEGABYTE
-from drumbeat.engine.core.message import Media
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.sending.header_file_uploads import OpenUploads
 from drumbeat.engine.store.database import Pool
@@ -74,10 +73,15 @@ async def offers(ready: str, pool: Pool, tmp_path: Path) -> str:
 
 
 def spec_of(audience: Path, **others: Any) -> CampaignSpec:
-    params = ("name:name", "button-0:code")
-    media = Media(is_variable=True)
-    spec = CampaignSpec("spring", "offer", "en", audience, ("1001", "1002"), params, header_media=media)
-    return replace(spec, **{"header": "picture", **others})
+    spec = CampaignSpec(
+        name="spring",
+        template="offer",
+        language="en",
+        audience=audience,
+        number=["1001", "1002"],
+        param=["name:name", "button-0:code"],
+    )
+    return replace(spec, **{"header_column": "picture", **others})
 
 
 def rows(*pictures: str) -> str:
@@ -106,8 +110,8 @@ async def test_bad_cells_are_rejected_rows_with_column_and_cure(
     audience = write_audience(rows("pictures/a.jpg", *(cell for cell, _ in BAD.values())))
     created = await create_campaign(offers, spec_of(audience), open_uploads=uploads.open)
     assert (created.counts.recipients, created.counts.rejected) == (1, len(BAD))
-    assert created.rejects_path is not None
-    listed = created.rejects_path.read_text("utf-8-sig").splitlines()[1:]
+    assert created.audience.rejects_path is not None
+    listed = created.audience.rejects_path.read_text("utf-8-sig").splitlines()[1:]
     text = "\n".join(listed)
     for line, (cell, code) in enumerate(BAD.values(), 3):
         assert f"{line},{code},picture," in text, cell
@@ -122,7 +126,7 @@ async def test_links_that_lead_in_a_circle_and_files_outside_behind_a_link(
     (tmp_path / "pictures" / "shadow.png").symlink_to("/etc/hostname")
     audience = write_audience(rows("pictures/circle.png", "pictures/shadow.png", "https://x.example/a.png"))
     created = await create_campaign(offers, spec_of(audience), open_uploads=uploads.open)
-    assert created.reject_codes == {"media_unreadable": 1, "media_outside": 1}
+    assert created.audience.reject_codes == {"media_unreadable": 1, "media_outside": 1}
     assert uploads.made == []
 
 
@@ -134,10 +138,12 @@ async def test_empty_names_and_codes_are_rejected_too(
         f"{PHONE + 2},A,C,pictures/a.jpg,\n{PHONE + 3},A,C,pictures/a.jpg,n-3\n"
     )
     params = ("name:name", "button-0:code", "button-1:no")
-    created = await create_campaign(offers, spec_of(audience, params=params), open_uploads=uploads.open)
-    assert created.reject_codes == {"variable_empty": 3}
-    assert created.rejects_path is not None
-    found = [row.split(",")[:3] for row in created.rejects_path.read_text("utf-8-sig").splitlines()[1:]]
+    created = await create_campaign(offers, spec_of(audience, param=params), open_uploads=uploads.open)
+    assert created.audience.reject_codes == {"variable_empty": 3}
+    assert created.audience.rejects_path is not None
+    found = [
+        row.split(",")[:3] for row in created.audience.rejects_path.read_text("utf-8-sig").splitlines()[1:]
+    ]
     assert found == [[str(at + 2), "variable_empty", each] for at, each in enumerate(("name", "code", "no"))]
     (recipient,) = await recipients(pool)
     assert recipient["variables"] == ["pictures/a.jpg", "A", "C", "n-3"]
@@ -168,7 +174,9 @@ async def test_one_file_for_all(
     offers: str, pool: Pool, write_audience: WriteAudience, uploads: Uploads, tmp_path: Path
 ) -> None:
     audience = write_audience(rows("", "", ""))
-    fixed = spec_of(audience, header="=pictures/b.png", header_directory=tmp_path)
+    fixed = spec_of(
+        audience, header_column=None, header_file=Path("pictures/b.png"), header_directory=tmp_path
+    )
     await create_campaign(offers, fixed, open_uploads=uploads.open)
     assert [(number, name) for number, name, _ in sorted(uploads.made)] == [
         ("1001", "b.png"),
@@ -178,19 +186,22 @@ async def test_one_file_for_all(
 
 
 @pytest.mark.parametrize(
-    ("header", "heading", "shown"),
+    ("file", "heading", "shown"),
     [
-        ("picture", "picture", "pictures/b.png"),
-        ("=pictures/b.png", "variable_1", "b.png"),
-        ("={directory}/pictures/b.png", "variable_1", "b.png"),
+        (None, "picture", "pictures/b.png"),
+        ("pictures/b.png", "variable_1", "b.png"),
+        ("{directory}/pictures/b.png", "variable_1", "b.png"),
     ],
 )
 async def test_an_export_has_each_value_below_its_heading_and_no_path_of_this_machine(
     offers: str, pool: Pool, write_audience: WriteAudience, uploads: Uploads, tmp_path: Path,
-    header: str, heading: str, shown: str,
+    file: str | None, heading: str, shown: str,
 ) -> None:  # fmt: skip
     audience = write_audience(rows("pictures/b.png"))
-    spec = spec_of(audience, header=header.format(directory=tmp_path), header_directory=tmp_path)
+    spec = spec_of(audience)
+    if file is not None:
+        named = Path(file.format(directory=tmp_path))
+        spec = replace(spec, header_column=None, header_file=named, header_directory=tmp_path)
     campaign_id = (await create_campaign(offers, spec, open_uploads=uploads.open)).campaign_id
 
     async def exported() -> dict[str, str]:
@@ -199,23 +210,23 @@ async def test_an_export_has_each_value_below_its_heading_and_no_path_of_this_ma
         return dict(zip(columns[len(COLUMNS) :], row[len(COLUMNS) :], strict=True))
 
     assert await exported() == {heading: shown, "name": "Ana", "variable_3": "C0"}, "code is taken"
-    await pool.execute("UPDATE campaigns SET options = options - 'variables'")  # as earlier versions had it
-    assert await exported() == {heading: shown, "name:name": "Ana", "button-0:code": "C0"}
 
 
 async def test_the_content_of_the_one_file_is_part_of_the_campaign(
     offers: str, write_audience: WriteAudience, uploads: Uploads, tmp_path: Path
 ) -> None:
     audience = write_audience(rows("", ""))
-    fixed = spec_of(audience, header="=pictures/b.png", header_directory=tmp_path)
+    fixed = spec_of(
+        audience, header_column=None, header_file=Path("pictures/b.png"), header_directory=tmp_path
+    )
     await create_campaign(offers, fixed, open_uploads=uploads.open)
     (tmp_path / "other.png").write_bytes(PNG)
-    same = replace(fixed, header="=other.png")
+    same = replace(fixed, header_column=None, header_file=Path("other.png"))
     assert (await create_campaign(offers, same, open_uploads=uploads.open)).unchanged
     (tmp_path / "other.png").write_bytes(PNG + b"!")
-    with pytest.raises(ConfigurationError, match=r"--header-file was .* and is"):
+    with pytest.raises(ConfigurationError, match="content of header_file has changed"):
         await create_campaign(offers, same, open_uploads=uploads.open)
-    with pytest.raises(ConfigurationError, match="--header-column was not given and is picture"):
+    with pytest.raises(ConfigurationError, match="header_column was not given and is picture"):
         await create_campaign(offers, spec_of(audience), open_uploads=uploads.open)
 
 
@@ -223,9 +234,9 @@ async def test_the_content_of_the_one_file_is_part_of_the_campaign(
 async def test_the_one_file_is_checked_before_anything_is_stored(
     offers: str, pool: Pool, write_audience: WriteAudience, tmp_path: Path, name: str, code: str
 ) -> None:
-    header = f"=pictures/{name}"
-    fixed = spec_of(write_audience(rows("")), header=header, header_directory=tmp_path)
-    with pytest.raises(UsageError, match=f"--header-file .*{name} cannot be sent as image: ") as refused:
+    file = Path("pictures", name)
+    fixed = spec_of(write_audience(rows("")), header_column=None, header_file=file, header_directory=tmp_path)
+    with pytest.raises(UsageError, match=f"header_file .*{name} cannot be sent as image: ") as refused:
         await create_campaign(offers, fixed)
     assert REASONS[code] in str(refused.value)
     assert await everything(pool) == dict.fromkeys(await everything(pool), 0)
@@ -234,7 +245,7 @@ async def test_the_one_file_is_checked_before_anything_is_stored(
 async def test_a_dry_run_uploads_nothing(offers: str, write_audience: WriteAudience) -> None:
     spec = spec_of(write_audience(rows("pictures/a.jpg", "none.png")))
     created = await create_campaign(offers, spec, dry_run=True)
-    assert (created.counts.recipients, created.reject_codes) == (1, {"media_missing": 1})
+    assert (created.counts.recipients, created.audience.reject_codes) == (1, {"media_missing": 1})
 
 
 async def test_a_refused_upload_leaves_no_campaign_and_the_next_create_tries_again(
@@ -270,9 +281,9 @@ async def test_too_many_files_are_refused_with_the_way_out(
 
 OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"header": "foto"}, 'no column "foto".*the columns are'),
-    ({"params": ("name:name",)}, "leaves out button 0 code.*add --param button-0:COLUMN"),
-    ({"params": ("name:name", "button-0:code", "button-2:code")}, 'no placeholder "button-2"'),
-    ({"header": None, "header_media": None}, "needs one image in its header.*--header-column"),
+    ({"param": ["name:name"]}, "leaves out button 0 code.*add param button-0:COLUMN"),
+    ({"param": ["name:name", "button-0:code", "button-2:code"]}, 'no placeholder "button-2"'),
+    ({"header_column": None}, "needs one image in its header.*header_column"),
 ]
 
 
@@ -289,7 +300,9 @@ async def test_options_that_do_not_fit(
 async def test_a_one_file_that_is_not_there(
     offers: str, pool: Pool, write_audience: WriteAudience, tmp_path: Path
 ) -> None:
-    fixed = spec_of(write_audience(rows("")), header="=none.jpg", header_directory=tmp_path)
+    fixed = spec_of(
+        write_audience(rows("")), header_column=None, header_file=Path("none.jpg"), header_directory=tmp_path
+    )
     with pytest.raises(ConfigurationError, match=r"cannot be read: No such file.*none.jpg.*: put it there"):
         await create_campaign(offers, fixed)
     assert await pool.fetchval("SELECT count(*) FROM campaigns") == 0

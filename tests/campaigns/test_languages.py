@@ -7,7 +7,7 @@ import pytest
 
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
-from drumbeat.engine.core.campaign_template import frozen_templates
+from drumbeat.engine.core.template.campaign_template import frozen_templates
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
@@ -42,8 +42,11 @@ async def test_each_recipient_has_the_language_of_the_column_or_the_fallback(
 
     assert await languages_of(pool) == [(0, "pt_BR"), (1, "en"), (2, "en"), (3, "en"), (4, "pt_BR")]
     assert (created.counts.duplicates, created.counts.rejected) == (1, 1)
-    assert [(found.language, found.recipients) for found in created.templates] == [("en", 3), ("pt_BR", 2)]
-    assert created.unmatched == {"de": 1, "": 1}
+    assert [(found.language, found.recipients) for found in created.campaign.templates] == [
+        ("en", 3),
+        ("pt_BR", 2),
+    ]
+    assert created.audience.unmatched == {"de": 1, "": 1}
 
 
 async def test_a_dry_run_says_the_same_and_a_second_create_too(ready: str, bilingual: CampaignSpec) -> None:
@@ -51,7 +54,7 @@ async def test_a_dry_run_says_the_same_and_a_second_create_too(ready: str, bilin
     created = await create_campaign(ready, bilingual)
     again = await create_campaign(ready, bilingual)
 
-    assert dry.templates == created.templates == list(again.templates)
+    assert dry.campaign.templates == created.campaign.templates == list(again.campaign.templates)
     assert again.unchanged
 
 
@@ -60,8 +63,8 @@ async def test_only_approved_languages_are_used(ready: str, pool: Pool, bilingua
 
     created = await create_campaign(ready, bilingual)
 
-    assert [found.language for found in created.templates] == ["en"]
-    assert created.unmatched == {"pt-br": 1, "PT": 1, "de": 1, "": 1}
+    assert [found.language for found in created.campaign.templates] == ["en"]
+    assert created.audience.unmatched == {"pt-br": 1, "PT": 1, "de": 1, "": 1}
     assert {language for _, language in await languages_of(pool)} == {"en"}
 
 
@@ -106,8 +109,8 @@ async def test_languages_with_other_placeholders_are_refused(
 @pytest.mark.parametrize(
     ("changes", "difference"),
     [
-        ({"language_column": None}, "--language-column was tongue"),
-        ({"strict_language": True}, "--strict-language"),
+        ({"language_column": None}, "language_column was tongue"),
+        ({"strict_language": True}, "strict_language"),
     ],
 )
 async def test_the_options_belong_to_the_identity(
@@ -125,5 +128,5 @@ async def test_an_empty_variable_is_found_in_any_language(
         f"phone,name,order,tongue\n{PHONE},Ana,A,pt\n{PHONE + 1},,B,pt\n{PHONE + 2}, ,C,en\n"
     )
     created = await create_campaign(ready, replace(bilingual, audience=path))
-    assert created.reject_codes == {"variable_empty": 2}
+    assert created.audience.reject_codes == {"variable_empty": 2}
     assert created.counts.recipients == 1

@@ -256,7 +256,7 @@ async def test_an_import_that_reads_nobody_is_an_error(pool: Pool, tmp_path: Pat
     path = tmp_path / "stop.xlsx"
     write_sheet(path, rows)
     async with pool.acquire() as connection:
-        with pytest.raises(ConfigurationError, match=r"names nobody.*--phone-column"):
+        with pytest.raises(ConfigurationError, match=r"names nobody.*phone_column"):
             await import_suppressions(connection, path, reason="stop")
 
 

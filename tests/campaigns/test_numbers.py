@@ -35,7 +35,15 @@ async def spring(ready: str, audience: Path) -> str:
 
 def spec(audience: Path, name: str, *numbers: str, start_at: str | None = None) -> CampaignSpec:
     chosen = numbers or ("1001", "1002")
-    return CampaignSpec(name, "order", "en", audience, chosen, params=("=Hi", "=you"), start_at=start_at)
+    return CampaignSpec(
+        name=name,
+        template="order",
+        language="en",
+        audience=audience,
+        number=chosen,
+        param=["=Hi", "=you"],
+        start_at=start_at,
+    )
 
 
 async def stop_numbers(pool: Pool, *numbers: str) -> None:

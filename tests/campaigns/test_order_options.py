@@ -1,13 +1,15 @@
 """Options of the order and of the canary: what is stored, what identifies a campaign, what is refused."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from drumbeat.campaigns.changing.send_message import plan_message
+from drumbeat.campaigns.command_text import flag
 from drumbeat.campaigns.life.order import CampaignOrder, set_order
-from drumbeat.campaigns.options.order import CanaryOptions, OrderOptions, read_priority
-from drumbeat.campaigns.options.order_flags import order_of
+from drumbeat.campaigns.options.identity import identify
+from drumbeat.campaigns.options.order import Canary, canary_of, read_priority
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.results.status import campaign_status
@@ -21,7 +23,21 @@ from drumbeat.engine.store.ranges import take_range
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import assert_range_counters_equal_a_recount
 
-EVERYTHING = OrderOptions(Priority.HIGH, 30, "2%", CanaryOptions(37, "3", 20.0, needs_approval=True))
+EVERYTHING: dict[str, Any] = {
+    "priority": "high",
+    "share": 30,
+    "pause_at_failed": "2%",
+    "canary": 37,
+    "canary_max_failed": "3",
+    "canary_minutes": 20.0,
+    "canary_approve": True,
+}
+NO_CANARY: dict[str, Any] = {
+    "canary": None,
+    "canary_max_failed": None,
+    "canary_minutes": None,
+    "canary_approve": False,
+}
 
 
 @pytest.mark.usefixtures("small_ranges")
@@ -30,7 +46,7 @@ async def test_the_first_ranges_hold_exactly_the_canary_and_only_they_are_given_
 ) -> None:
     rows = [f"{PHONE + row},Ana,A{row}" for row in range(120)]
     audience = write_audience("phone,name,order\n" + "\n".join([*rows, rows[3], rows[50]]) + "\n")
-    created = await create_campaign(ready, replace(spec, audience=audience, order=EVERYTHING))
+    created = await create_campaign(ready, replace(spec, audience=audience, **EVERYTHING))
     status = await campaign_status(pool, created.campaign_id)
     assert (status.priority, status.share_percent, status.pause_at_failed) == ("high", 30, "2%")
     assert status.canary is not None
@@ -53,8 +69,7 @@ async def test_no_other_range_is_given_out_while_another_number_takes_the_last_o
     pool: Pool, ready: str, spec: CampaignSpec
 ) -> None:
     """Its row is locked, and so passed over."""
-    canary = OrderOptions(canary=CanaryOptions(2))
-    created = await create_campaign(ready, replace(spec, numbers=("1001",), order=canary))
+    created = await create_campaign(ready, replace(spec, number=["1001"], canary=2))
     await pool.execute("UPDATE campaigns SET state = 'running'")
     async with pool.acquire() as another, pool.acquire() as connection:
         lease = await take_lease(connection, "1001", this_process())
@@ -80,20 +95,24 @@ async def taken(pool: Pool, campaign_id: int) -> set[int]:
 async def test_options_belong_to_the_campaign_and_are_compared_when_it_is_created_again(
     ready: str, spec: CampaignSpec
 ) -> None:
-    given = replace(spec, order=EVERYTHING)
+    given = replace(spec, **EVERYTHING)
     await create_campaign(ready, given)
     assert (await create_campaign(ready, given)).unchanged
-    for other in (OrderOptions(), replace(EVERYTHING, share_percent=31), replace(EVERYTHING, canary=None)):
+    for other in (spec, replace(given, share=31), replace(given, **NO_CANARY)):
         with pytest.raises(ConfigurationError, match="other options"):
-            await create_campaign(ready, replace(spec, order=other))
+            await create_campaign(ready, other)
 
 
-async def test_without_options_the_identity_is_that_of_earlier_versions(spec: CampaignSpec) -> None:
-    assert OrderOptions().identity() == OrderOptions(Priority.URGENT).identity() == {}
+def test_an_option_at_its_default_identifies_a_campaign_as_one_that_is_not_given(spec: CampaignSpec) -> None:
+    canary = replace(spec, canary=5)
+    given = replace(canary, priority="Normal", time_zone="UTC", canary_max_failed="5%", canary_minutes=15)
+    assert identify(given, "").content_hash == identify(canary, "").content_hash
+    assert identify(given, "").differences(identify(canary, "").options) == []
+    assert identify(replace(given, canary_minutes=16), "").content_hash != identify(canary, "").content_hash
 
 
 async def test_a_message_to_one_person_is_urgent(pool: Pool, ready: str, spec: CampaignSpec) -> None:
-    message = replace(spec, name="reset", numbers=("1001",), params=("=Ana", "=A1"))
+    message = replace(spec, name="reset", number=["1001"], param=["=Ana", "=A1"])
     await plan_message(ready, message, f"+{PHONE}")
     assert await pool.fetchval("SELECT priority FROM campaigns WHERE name = 'reset'") == "urgent"
 
@@ -117,26 +136,26 @@ async def test_the_order_changes_while_a_campaign_runs(pool: Pool, ready: str, s
 @pytest.mark.parametrize(
     ("order", "complaint"),
     [
-        (OrderOptions(share_percent=0), "--share 0"),
-        (OrderOptions(share_percent=101), "--share 101"),
-        (OrderOptions(pause_at_failed="many"), "--pause-at-failed 'many'"),
-        (OrderOptions(canary=CanaryOptions(0)), "--canary 0"),
-        (OrderOptions(canary=CanaryOptions(10, "101%")), "--canary-max-failed '101%'"),
-        (OrderOptions(canary=CanaryOptions(10, minutes=0)), "--canary-minutes 0"),
-        (OrderOptions(canary=CanaryOptions(10, minutes=float("nan"))), "--canary-minutes nan"),
+        ({"share": 0}, "share 0"),
+        ({"share": 101}, "share 101"),
+        ({"pause_at_failed": "many"}, "pause_at_failed 'many'"),
+        ({"canary": 0}, "canary 0"),
+        ({"canary": 10, "canary_max_failed": "101%"}, "canary_max_failed '101%'"),
+        ({"canary": 10, "canary_minutes": 0.0}, "canary_minutes 0"),
+        ({"canary": 10, "canary_minutes": float("nan")}, "canary_minutes nan"),
     ],
 )
-def test_a_wrong_option_is_named(spec: CampaignSpec, order: OrderOptions, complaint: str) -> None:
-    with pytest.raises(UsageError, match=complaint):
-        replace(spec, order=order).checked_schedule()
+def test_a_wrong_option_is_named(spec: CampaignSpec, order: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(UsageError, match=f"^{complaint}") as raised:
+        replace(spec, **order).checked_schedule()
+    assert raised.value.key == complaint.split()[0]
+    assert raised.value.line(flag).startswith(flag(raised.value.key))
 
 
-def test_an_option_of_the_canary_needs_a_canary() -> None:
-    with pytest.raises(UsageError, match="need --canary"):
-        order_of("normal", None, None, None, "5%", None, False)
-    assert order_of("low", 30, "5", 10, None, None, True) == OrderOptions(
-        Priority.LOW, 30, "5", CanaryOptions(10, needs_approval=True)
-    )
+def test_an_option_of_the_canary_needs_a_canary(spec: CampaignSpec) -> None:
+    with pytest.raises(UsageError, match="need canary"):
+        replace(spec, canary_max_failed="5%")
+    assert canary_of(replace(spec, canary=10, canary_approve=True)) == Canary(10, "5%", 15.0, True)
 
 
 def test_urgent_is_left_to_messages() -> None:

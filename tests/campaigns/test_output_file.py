@@ -107,7 +107,7 @@ def test_a_full_device_is_a_refusal_and_stays_a_device(tmp_path: Path) -> None:
         pytest.skip("no right to make or to open devices here")
     with pytest.raises(ConfigurationError, match=f"No space left.*{device}"), opened(device) as file:
         file.write("phone\n")
-    with pytest.raises(ConfigurationError, match="--rejects"), RejectFile(device, AUDIENCE) as rejects:
+    with pytest.raises(ConfigurationError, match="with rejects"), RejectFile(device, AUDIENCE) as rejects:
         rejects.add([bad_row()])
         rejects.publish()
     assert stat.S_ISCHR(device.stat().st_mode)
@@ -182,10 +182,10 @@ async def test_the_file_that_is_read_is_never_overwritten(tmp_path: Path, pool: 
     audience.write_text(BAD_ROWS)
     (tmp_path / "link.csv").symlink_to(audience)
     (tmp_path / "hard.csv").hardlink_to(audience)
-    with pytest.raises(UsageError, match="--rejects"):
+    with pytest.raises(UsageError, match="with rejects"):
         inspect_audience(audience, rejects_path=Path(name))
     async with pool.acquire() as connection:
-        with pytest.raises(UsageError, match="--rejects"):
+        with pytest.raises(UsageError, match="with rejects"):
             await import_suppressions(connection, audience, reason="x", rejects_path=Path(name))
     assert audience.read_text() == BAD_ROWS
 

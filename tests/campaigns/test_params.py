@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from drumbeat.campaigns.planning.params import Params, read_params
-from drumbeat.engine.core.campaign_template import CampaignTemplate
-from drumbeat.engine.core.message import Media
+from drumbeat.campaigns.planning.staged.params import Params, read_params
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
+from drumbeat.engine.core.template.compiler import Media
 from drumbeat.engine.errors import UsageError
 
 LINK = {"type": "URL", "text": "Track", "url": "https://shop.example/{{1}}"}
@@ -76,24 +76,24 @@ def test_columns_stand_in_the_order_of_the_placeholders(
         (
             NAMED,
             ["day:day", "button-0:link"],
-            r"leaves out body \{\{first_name\}\} .*add --param first_name:CO",
+            r"leaves out body \{\{first_name\}\} .*add param first_name:CO",
         ),
-        (NAMED, ["day:day", "day:link"], '--param names "day" twice: remove one'),
+        (NAMED, ["day:day", "day:link"], 'param names "day" twice: remove one'),
         (
             NAMED,
             ["day:day", "Vorname", "link"],
-            "by name, and others in order: name all of them: --param fir",
+            "by name, and others in order: name all of them: param fir",
         ),
-        (NAMED, ["day:", "Vorname", "link"], "--param day: names no column: write day:COLUMN or day:=text"),
+        (NAMED, ["day:", "Vorname", "link"], "param day: names no column: write day:COLUMN or day:=text"),
         (
             NAMED,
             ["Vorname"],
-            r"3 placeholders, but --param is given once.*body \{\{day\}\}, button 0 \{\{1\}\}",
+            r"3 placeholders, but param is given once.*body \{\{day\}\}, button 0 \{\{1\}\}",
         ),
-        (NAMED, ["a"] * 4, "3 placeholders, but --param is given 4 times"),
+        (NAMED, ["a"] * 4, "3 placeholders, but param is given 4 times"),
         (BY_NUMBER, ["3:day", "Vorname", "link"], 'no placeholder "3"'),
         (template("Hi"), ["name:Vorname"], "it has none"),
-        (template("Hi"), ["Vorname"], "0 placeholders.*remove --param"),
+        (template("Hi"), ["Vorname"], "0 placeholders.*remove param"),
     ],
 )
 def test_what_is_refused_says_what_to_write(asked: CampaignTemplate, params: list[str], says: str) -> None:

@@ -18,7 +18,7 @@ from drumbeat.engine.core.phone_aliases import phone_aliases
 from drumbeat.engine.core.tag import Tag
 from drumbeat.engine.errors import TryLater, UsageError
 from drumbeat.engine.store.database import Connection, Pool
-from drumbeat.engine.webhooks.status_applier import apply_statuses
+from drumbeat.engine.store.status_applier import apply_statuses
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.sending.planted import assert_range_counters_hold
 from tests.webhooks.planted import installation, put_in_inbox, status_event
@@ -32,9 +32,9 @@ SPELLINGS = (PERSON, SHORT)
 async def in_two_campaigns(ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience) -> None:
     """In the first the message was delivered and answered; in the second, under the other spelling, it waits."""
     audience = write_audience(f"phone,name,order\n{PERSON},Eva,A1\n{PHONE},Bob,A2\n")
-    await create_campaign(ready, replace(spec, audience=audience, numbers=("1001",)))
+    await create_campaign(ready, replace(spec, audience=audience, number=["1001"]))
     audience = write_audience(f"phone,name,order\n{SHORT},Ada,B1\n{PHONE + 1},Ben,B2\n", "second.csv")
-    await create_campaign(ready, replace(spec, name="summer", audience=audience, numbers=("1001",)))
+    await create_campaign(ready, replace(spec, name="summer", audience=audience, number=["1001"]))
     await pool.execute("UPDATE ranges SET claimed_through = last_seq WHERE campaign_id = 1 AND ordinal = 0")
     await pool.execute(
         "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason, attempted_at,"
@@ -72,7 +72,7 @@ def test_any_spelling_names_the_same_phone(text: str, region: str | None) -> Non
 
 
 def test_a_national_number_needs_its_country() -> None:
-    with pytest.raises(UsageError, match="--region"):
+    with pytest.raises(UsageError, match="region"):
         read_spellings(str(PHONE)[2:], None)
 
 

@@ -71,7 +71,9 @@ async def test_a_killed_process_leaves_nothing_in_the_way(
     process = await planner(ready, str(path), stage)
     assert process.stdout is not None
     assert (await process.stdout.readline()).decode().strip() == stage
-    spec = CampaignSpec("big", "order", "en", path, ("1001",), params=("name", "order"))
+    spec = CampaignSpec(
+        name="big", template="order", language="en", audience=path, number=["1001"], param=["name", "order"]
+    )
     with pytest.raises(TryLater):
         await create_campaign(ready, spec)
     process.send_signal(signal.SIGKILL)

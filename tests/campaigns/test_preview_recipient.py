@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from drumbeat.campaigns.options.guards import GuardOptions
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.planning import range_size, staging
 from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.planning.cut import range_size
+from drumbeat.campaigns.planning.staged import staging
 from drumbeat.campaigns.preview.recipient import Choice, choose_recipient
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.store.database import Pool
@@ -33,8 +33,7 @@ async def planned(
     phones = [phones[row - 1] if row % REPEATED == 1 else phone for row, phone in enumerate(phones)]
     people = tmp_path / "people.csv"
     people.write_text("phone,name,order\n" + "".join(f"{phone},Ana,A1\n" for phone in phones))
-    guards = GuardOptions(quiet_hours=request.param)
-    await create_campaign(ready, replace(spec, audience=people, guards=guards, numbers=("1001",)))
+    await create_campaign(ready, replace(spec, audience=people, quiet_hours=request.param, number=["1001"]))
 
 
 async def test_each_row_leads_to_its_recipient(pool: Pool, planned: None) -> None:

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from drumbeat.campaigns.audience.check.row_check import CheckedBatch
 from drumbeat.campaigns.audience.check.staged_batch import encode_for_copy
-from drumbeat.campaigns.planning.range_cut import COLUMNS, RangeCut
-from drumbeat.campaigns.planning.range_size import plan_ranges
+from drumbeat.campaigns.planning.cut.range_cut import COLUMNS, RangeCut
+from drumbeat.campaigns.planning.cut.range_size import plan_ranges
 
 PHONE = 5511960000000
 

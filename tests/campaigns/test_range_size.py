@@ -4,7 +4,7 @@ from math import ceil
 
 import pytest
 
-from drumbeat.campaigns.planning.range_size import (
+from drumbeat.campaigns.planning.cut.range_size import (
     RANGE_SIZE,
     RANGES_EACH,
     RANGES_PER_S,

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from drumbeat.campaigns.audience.check.reject_file import RejectFile
 from drumbeat.campaigns.audience.check.staged_batch import StagedBatch
-from drumbeat.campaigns.planning.staging import stage
+from drumbeat.campaigns.planning.opened.step import Session
+from drumbeat.campaigns.planning.staged.staging import stage
 from drumbeat.campaigns.progress import no_progress
 from drumbeat.engine.store.database import Connection
 
@@ -22,8 +23,9 @@ async def test_no_thread_reads_on_when_a_plan_is_cancelled(other: Connection, tm
         yield from ()
 
     batches, others = slow(), asyncio.all_tasks()
+    session = Session(url="", connection=other, progress=no_progress)
     with RejectFile(tmp_path / "rejects.csv", tmp_path / "people.csv") as rejects:
-        staging = asyncio.create_task(stage(other, batches, rejects, 0, no_progress))
+        staging = asyncio.create_task(stage(session, batches, rejects, 0))
         await asyncio.to_thread(reads.wait)
         for task in asyncio.all_tasks() - others:  # as a loop does that ends
             task.cancel()

@@ -8,7 +8,7 @@ import pytest
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, default_rejects_path, spreadsheet_safe
 from drumbeat.campaigns.phones.normaliser import Normaliser
 from drumbeat.campaigns.reject import REASONS, Reject
-from drumbeat.engine.core.message import check_variable
+from drumbeat.engine.core.template.variable import check_variable
 from drumbeat.engine.errors import ConfigurationError
 
 AUDIENCE = Path("people.csv")
@@ -77,7 +77,7 @@ def test_values_are_cut_and_without_nul() -> None:
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     path = tmp_path / "none" / "r.csv"
-    with pytest.raises(ConfigurationError, match="--rejects"), RejectFile(path, AUDIENCE) as rejects:
+    with pytest.raises(ConfigurationError, match="rejects"), RejectFile(path, AUDIENCE) as rejects:
         rejects.add([Reject(1, "row_shape", "", "x")])
 
 

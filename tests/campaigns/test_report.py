@@ -34,7 +34,14 @@ def audience(write_audience: WriteAudience) -> Path:
 async def test_a_rate_is_reported_if_the_time_is_long_enough(
     ready: str, pool: Pool, audience: Path, attempts: int, active_s: float, words: str
 ) -> None:
-    spec = CampaignSpec("spring", "order", "en", audience, ("1001",), params=("=Hi", "=you"))
+    spec = CampaignSpec(
+        name="spring",
+        template="order",
+        language="en",
+        audience=audience,
+        number=["1001"],
+        param=["=Hi", "=you"],
+    )
     created = await create_campaign(ready, spec)
     await pool.execute(
         "INSERT INTO campaign_numbers (campaign_id, phone_number_id, limit_per_s, attempts, active_s)"
@@ -62,10 +69,18 @@ async def test_it_says_when_and_with_what_a_campaign_was_planned(
     ready: str, pool: Pool, audience: Path, options: dict[str, str], told: str
 ) -> None:
     """Otherwise nothing would show the hours of a campaign that is not waiting for them."""
-    spec = CampaignSpec("spring", "order", "en", audience, ("1001",), params=("=Hi", "=you"), **options)  # type: ignore[arg-type]
+    spec = CampaignSpec(
+        name="spring",
+        template="order",
+        language="en",
+        audience=audience,
+        number=["1001"],
+        param=["=Hi", "=you"],
+        **options,
+    )  # type: ignore[arg-type]
     report = await campaign_report(pool, (await create_campaign(ready, spec)).campaign_id)
     assert f"Planned with {told}" in list(report_lines(report))
-    assert report.as_json()["options"]["--window"] == options.get("window")
+    assert report.as_json()["options"]["window"] == options.get("window")
 
 
 async def test_reasons_are_bounded_in_each_state_and_add_up(
@@ -73,7 +88,14 @@ async def test_reasons_are_bounded_in_each_state_and_add_up(
 ) -> None:
     monkeypatch.setattr("drumbeat.campaigns.results.report.REASONS_MAX", 2)
     audience = write_audience("phone\n" + "".join(f"{PHONE + n}\n" for n in range(9)))
-    spec = CampaignSpec("spring", "order", "en", audience, ("1001",), params=("=Hi", "=you"))
+    spec = CampaignSpec(
+        name="spring",
+        template="order",
+        language="en",
+        audience=audience,
+        number=["1001"],
+        param=["=Hi", "=you"],
+    )
     created = await create_campaign(ready, spec)
     await pool.execute("UPDATE recipients SET skip_reason = 'reason ' || least(seq, 5)")
     report = await campaign_report(pool, created.campaign_id)

@@ -10,16 +10,13 @@ from drumbeat.campaigns.campaign import find_campaign
 from drumbeat.campaigns.changing.delete import delete_campaign
 from drumbeat.campaigns.changing.retry import RetryOptions, plan_retry, retry_name, retry_spec
 from drumbeat.campaigns.life.control import cancel, start
-from drumbeat.campaigns.options.guards import GuardOptions
-from drumbeat.campaigns.options.order import CanaryOptions, OrderOptions
 from drumbeat.campaigns.options.sources import CampaignResult
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.created import CreatedCampaign
 from drumbeat.campaigns.results.export import COLUMNS, export_rows
 from drumbeat.campaigns.sql import statements
-from drumbeat.engine.core.guard import PairGuard
-from drumbeat.engine.core.order import Priority
+from drumbeat.engine.core.limits.guard import PairGuard
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.errors import ConfigurationError, TryLater
 from drumbeat.engine.sending.campaign_reader import CampaignReader
@@ -89,12 +86,10 @@ async def test_a_retry_keeps_guards_and_order_but_no_canary(
     ready: str, pool: Pool, spec: CampaignSpec
 ) -> None:
     guarded = replace(
-        spec,
-        guards=GuardOptions(days="mon-fri", cap="2/7d", max_recipients=10),
-        order=OrderOptions(Priority.HIGH, 30, canary=CanaryOptions(2)),
+        spec, days="mon-fri", cap="2/7d", max_recipients=10, priority="high", share=30, canary=2
     )
     await failed_campaign(ready, pool, guarded)
-    retry = await plan_retry(ready, "spring", RetryOptions(), original=guarded)
+    retry = await plan_retry(ready, "spring", RetryOptions())
     row = await pool.fetchrow(
         "SELECT days, cap_messages, priority, share_percent,"
         " (SELECT count(*) FROM canaries WHERE canaries.campaign_id = campaigns.campaign_id) AS canaries"
@@ -168,7 +163,7 @@ async def test_a_result_without_retries_is_still_an_audience(
     """Only `campaign retry` leaves out whom another retry has."""
     await failed_campaign(ready, pool, spec)
     await plan_retry(ready, "spring", RetryOptions())
-    again = replace(spec, name="again", audience=CampaignResult("spring", None, frozenset({131026})))
+    again = replace(spec, name="again", audience=None, audience_campaign="spring", code=131026)
     assert await phones(pool, await create_campaign(ready, again)) == [1, 2]
 
 
@@ -223,7 +218,7 @@ async def test_a_retry_that_was_pruned_still_counts(ready: str, pool: Pool, spec
             ready,
             replace(
                 await retry_of_spring(pool, "forced"),
-                audience=CampaignResult("spring", RecipientState.FAILED, frozenset({131026})),
+                read_from=CampaignResult("spring", RecipientState.FAILED, frozenset({131026})),
             ),
         )
 
@@ -273,7 +268,7 @@ async def test_a_retry_that_ended_early_frees_those_whom_it_skipped(
     assert await phones(pool, again) == [2, 3, 4]
     with pytest.raises(TryLater):
         await create_campaign(
-            ready, replace(await retry_of_spring(pool, "forced"), audience=CampaignResult("again"))
+            ready, replace(await retry_of_spring(pool, "forced"), read_from=CampaignResult("again"))
         )
 
 

@@ -9,7 +9,7 @@ from drumbeat.campaigns.audience.check.row_check import RowRules, row_check, sur
 from drumbeat.campaigns.audience.open.reader import RowBatch
 from drumbeat.campaigns.output.spreadsheet import EXPORT_COLUMNS, safe_cell
 from drumbeat.campaigns.reject import Reject
-from drumbeat.engine.core.message import check_variable
+from drumbeat.engine.core.template.variable import check_variable
 from drumbeat.engine.errors import UsageError
 
 HEADER = ["Phone ", "name", "NAME", "city"]
@@ -36,7 +36,7 @@ def test_a_long_header_is_listed_in_part(columns: int, end: str) -> None:
 
 
 def test_an_audience_without_a_phone_column_is_refused_with_the_remedy() -> None:
-    with pytest.raises(MissingColumn, match="name the column of the phone numbers with --phone-column"):
+    with pytest.raises(MissingColumn, match="name the column of the phone numbers with phone_column"):
         row_check(["mobile", "name"], "a.csv", RowRules())
 
 

@@ -29,8 +29,8 @@ def ended(
         (ended(), "0", ""),
         (ended(failed=290), None, ""),
         (ended(failed=75), "5%", ""),
-        (ended(failed=290), "5%", "290 of 1,500 failed (19.3 %), more than --max-failed 5%"),
-        (ended(failed=2), "1", "2 of 1,500 failed (0.1 %), more than --max-failed 1"),
+        (ended(failed=290), "5%", "290 of 1,500 failed (19.3 %), more than the limit of 5%"),
+        (ended(failed=2), "1", "2 of 1,500 failed (0.1 %), more than the limit of 1"),
         (ended(unknown=1200), None, "1,200 in doubt: see `drumbeat campaign settle 'x y'`"),
         (
             ended(CampaignState.CANCELLED, "cancelled by hand", skipped=1490),

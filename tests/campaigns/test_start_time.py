@@ -8,7 +8,6 @@ import pytest
 
 from drumbeat.campaigns.changing.derived import cloned, edit_campaign
 from drumbeat.campaigns.life.control import pause, resume, start
-from drumbeat.campaigns.options.campaign_spec import campaign_spec
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.options.stored import stored_options
 from drumbeat.campaigns.planning.create import create_campaign
@@ -26,7 +25,7 @@ PAST, LATER = (NOW - timedelta(hours=1)).isoformat(), (NOW + timedelta(days=1)).
 @pytest.fixture
 def asked(write_audience: WriteAudience) -> CampaignSpec:
     audience = write_audience(f"phone,name,order\n{PHONE},Ana,A1\n")
-    return campaign_spec(
+    return CampaignSpec(
         name="spring", template="order", language="en", number=["1001"], audience=audience,
         param=["name", "order"], start_at=LATER,
     )  # fmt: skip

@@ -15,10 +15,8 @@ from hypothesis import strategies as st
 from drumbeat.campaigns.audience.check.row_check import RowRules, row_check
 from drumbeat.campaigns.audience.open.opening import open_table
 from drumbeat.campaigns.audience.suppression_list import import_suppressions
-from drumbeat.campaigns.changing.derived import cloned, edit_campaign, retried
+from drumbeat.campaigns.changing.derived import cloned, edit_campaign
 from drumbeat.campaigns.changing.retry import RetryOptions, plan_retry
-from drumbeat.campaigns.options.campaign_spec import campaign_spec
-from drumbeat.campaigns.options.sources import CampaignResult
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.options.stored import stored_options
 from drumbeat.campaigns.phones.normaliser import Normaliser
@@ -45,7 +43,7 @@ async def spring(ready: str, write_audience: WriteAudience) -> dict[str, Any]:
         "audience": write_audience(LIST), "phone_column": "Telefon", "region": "DE", "as_mobile": ["BR"],
         "param": ["nome", "=x"], "column_map": ["nome=name"], "default": ["nome=friend"],
     }  # fmt: skip
-    await create_campaign(ready, campaign_spec(**options))
+    await create_campaign(ready, CampaignSpec(**options))
     return options
 
 
@@ -90,8 +88,9 @@ async def test_a_campaign_that_was_made_with_a_country_applies_it_to_nobody(
 ) -> None:
     """Earlier versions stored the country with clones; a program may still name it."""
     again = replace(
-        campaign_spec(**{**spring, "name": "again", "param": ["nome", "variable_2"]}),
-        audience=CampaignResult("spring"),
+        CampaignSpec(**{**spring, "name": "again", "param": ["nome", "variable_2"]}),
+        audience=None,
+        audience_campaign="spring",
         region=region,
     )
     await create_campaign(ready, again)
@@ -106,7 +105,7 @@ async def test_a_clone_of_a_clone_that_stored_a_country_can_still_be_edited(
         "param": ["=a", "=b"],
     }
     given |= {"name": "old", "audience_campaign": "spring"}
-    await create_campaign(ready, campaign_spec(**given))
+    await create_campaign(ready, CampaignSpec(**given))
     await pool.execute("UPDATE campaigns SET state = 'running' WHERE name = 'old'")
     stored = await stored_options(pool, "old")
     assert stored.values["region"] == "DE"
@@ -120,8 +119,7 @@ async def test_a_retry_is_for_the_same_people(ready: str, pool: Pool, spring: di
         " SELECT range_id, seq, 1, 1, 2, '1001', 131026, now() - interval '1 day' FROM recipients"
     )
     await recount(pool)
-    original = await retried(pool, "spring")
-    await plan_retry(ready, "spring", RetryOptions(), original=original)
+    await plan_retry(ready, "spring", RetryOptions())
     assert await people_of(pool, "spring/retry-1") == EVERYBODY
 
 
@@ -135,7 +133,7 @@ async def test_an_uploaded_list_that_is_edited_keeps_its_people(
     stored = await stored_options(pool, "spring")
     await edit_campaign(ready, stored, {"param": ["=Hi", "nome"]}, change_by="ana")
     assert await people_of(pool, "spring") == [(phone, ["Hi", f"Ana {phone}"]) for phone in ABROAD]
-    with pytest.raises(UsageError, match="--region says how a file is read"):
+    with pytest.raises(UsageError, match="region says how a file is read"):
         await edit_campaign(ready, stored, {"region": "AT", "param": ["=a", "=b"]}, change_by="ana")
 
 
@@ -174,10 +172,17 @@ async def test_a_variable_that_shows_the_phone_stays_as_it_was_sent(
 ) -> None:
     audience = write_audience(f"{column}\n0157 26936860\n0043 127 86135\n")
     spec = CampaignSpec(
-        "spring", "order", "en", audience, ("1001",), (column, "=x"), phone_column=column, region="DE"
+        name="spring",
+        template="order",
+        language="en",
+        audience=audience,
+        number=["1001"],
+        param=[column, "=x"],
+        phone_column=column,
+        region="DE",
     )
     await create_campaign(ready, spec)
-    again = replace(spec, name="again", audience=CampaignResult("spring"))
+    again = replace(spec, name="again", audience=None, audience_campaign="spring")
     await create_campaign(ready, again)
     expected = [(4915726936860, ["0157 26936860", "x"]), (4312786135, ["0043 127 86135", "x"])]
     assert await people_of(pool, "again") == await people_of(pool, "spring") == expected
@@ -195,11 +200,27 @@ async def test_every_form_of_an_export_is_read_back_with_any_country(
             assert [row[0] for row in page] == [f"+{phone}" for phone in ABROAD]
             writer.write(page)
         writer.close()
-    again = CampaignSpec("again", "order", "en", path, ("1001",), ("nome", "variable_2"), region="DE")
+    again = CampaignSpec(
+        name="again",
+        template="order",
+        language="en",
+        audience=path,
+        number=["1001"],
+        param=["nome", "variable_2"],
+        region="DE",
+    )
     await create_campaign(ready, again)
     assert await people_of(pool, "again") == EVERYBODY
-    excluded = CampaignSpec("none", "order", "en", path, ("1001",), ("nome", "nome"), exclude=(str(path),))
-    with pytest.raises(ConfigurationError, match="--exclude names all recipients"):
+    excluded = CampaignSpec(
+        name="none",
+        template="order",
+        language="en",
+        audience=path,
+        number=["1001"],
+        param=["nome", "nome"],
+        exclude=(str(path),),
+    )
+    with pytest.raises(ConfigurationError, match="exclude names all recipients"):
         await create_campaign(ready, replace(excluded, region="DE"))
 
 
@@ -222,10 +243,18 @@ async def test_a_list_of_rejects_has_the_plus_of_phones_that_were_read(
 ) -> None:
     audience = write_audience("phone\n0157 26936860\n+4915726936860\n+4312786135\n")
     stop = write_audience("phone\n0043 1 2786135\n", "stop.csv")
-    spec = CampaignSpec("spring", "order", "en", audience, ("1001",), ("=a", "=b"), region="DE")
+    spec = CampaignSpec(
+        name="spring",
+        template="order",
+        language="en",
+        audience=audience,
+        number=["1001"],
+        param=["=a", "=b"],
+        region="DE",
+    )
     created = await create_campaign(ready, replace(spec, exclude=(str(stop),)))
-    assert created.rejects_path is not None
-    listed = list(csv.DictReader(io.StringIO(created.rejects_path.read_text("utf-8-sig"))))
+    assert created.audience.rejects_path is not None
+    listed = list(csv.DictReader(io.StringIO(created.audience.rejects_path.read_text("utf-8-sig"))))
     assert [(row["code"], row["value"]) for row in listed] == [
         ("duplicate", "+4915726936860"),
         ("excluded", "+4312786135"),

@@ -28,7 +28,7 @@ async def experiment(
     )
     rows = [f"{PHONE + n},Name {n},A{n},{('en', 'pt')[n % 2]}" for n in range(400)]
     path = write_audience("phone,name,order,tongue\n" + "\n".join(rows) + "\n", name="many.csv")
-    return replace(spec, audience=path, variants=(SHORT, LONG))
+    return replace(spec, audience=path, template=None, variant=[str(SHORT), str(LONG)])
 
 
 async def indexes(pool: Pool, campaign_id: int) -> list[int]:
@@ -71,17 +71,17 @@ async def test_a_language_counts_if_every_variant_has_it(
 ) -> None:
     await pool.execute("DELETE FROM templates WHERE name = 'parcel' AND language = 'pt_BR'")
     created = await create_campaign(ready, replace(experiment, language_column="tongue"))
-    assert [(share.variant, share.language) for share in created.templates] == [
+    assert [(share.variant, share.language) for share in created.campaign.templates] == [
         ("short", "en"),
         ("long", "en"),
     ]
-    assert created.unmatched == {"pt": 200}
+    assert created.audience.unmatched == {"pt": 200}
 
 
 async def test_the_weights_belong_to_the_identity(ready: str, experiment: CampaignSpec) -> None:
     await create_campaign(ready, experiment)
-    with pytest.raises(ConfigurationError, match="--variant was short=order:1, long=parcel:3 and is"):
-        await create_campaign(ready, replace(experiment, variants=(SHORT, replace(LONG, weight=1))))
+    with pytest.raises(ConfigurationError, match="variant was short=order:1, long=parcel:3 and is"):
+        await create_campaign(ready, replace(experiment, variant=[str(SHORT), str(replace(LONG, weight=1))]))
 
 
 async def test_the_report_has_the_results_of_each_variant(

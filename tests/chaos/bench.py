@@ -148,7 +148,7 @@ class Bench:
         audience.write_text("phone,name,order\n" + "".join(lines), "utf-8")
         self._phone += recipients
         spec = CampaignSpec(
-            name, TEMPLATE, LANGUAGE, audience, (NUMBER,), ("name", "order"), on_unknown=on_unknown,
+            name=name, template=TEMPLATE, language=LANGUAGE, audience=audience, number=[NUMBER], param=["name", "order"], on_unknown=on_unknown,
             rejects=self._installation.home / "rejects.csv",
         )  # fmt: skip
         # A late event of the same second may say that the template is paused.

@@ -75,7 +75,9 @@ def test_the_database_is_blamed_while_a_campaign_is_created(
 
     monkeypatch.setattr("drumbeat.campaigns.cli.create.create_campaign", fail)
     monkeypatch.setattr("drumbeat.campaigns.cli.create.ready_database", lambda _: URL)
-    spec = CampaignSpec("spring", "order", "en", tmp_path / "people.csv", ("1",))
+    spec = CampaignSpec(
+        name="spring", template="order", language="en", audience=tmp_path / "people.csv", number=["1"]
+    )
     with pytest.raises(Unreachable, match=re.escape("ana:***@h/db")):
         create_and_show(spec, dry_run=False, json=True, quiet=True)
 
@@ -92,7 +94,9 @@ def test_the_drivers_log_of_a_lost_connection_is_dropped_during_a_create(
 
     monkeypatch.setattr("drumbeat.campaigns.cli.create.create_campaign", fail)
     monkeypatch.setattr("drumbeat.campaigns.cli.create.ready_database", lambda _: URL)
-    spec = CampaignSpec("spring", "order", "en", tmp_path / "people.csv", ("1",))
+    spec = CampaignSpec(
+        name="spring", template="order", language="en", audience=tmp_path / "people.csv", number=["1"]
+    )
     with pytest.raises(Unreachable, match="broke"):
         create_and_show(spec, dry_run=False, json=True, quiet=True)
     assert caplog.text == ""

@@ -11,10 +11,10 @@ import aiohttp
 import pytest
 import structlog
 
-from drumbeat.campaigns.console.people import add_token
-from drumbeat.campaigns.console.roles import Role
 from drumbeat.campaigns.console.server import running_console
-from drumbeat.campaigns.options.campaign_spec import campaign_spec
+from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.users import add_token
+from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.engine.process.settings import Settings
 from drumbeat.engine.store.database import Pool
@@ -93,7 +93,7 @@ async def campaign(pool: Pool, database_url: str, tmp_path: Path) -> str:
     audience.write_text("phone,name,order\n" + PEOPLE, "utf-8")
     await create_campaign(
         database_url,
-        campaign_spec(
+        CampaignSpec(
             name="spring",
             template="order",
             language="en",

@@ -6,11 +6,11 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from drumbeat.campaigns.console.people import SESSION_S, add_token, remove_user, store_user
-from drumbeat.campaigns.console.request_limits import EXPORTS, LIST_CHECKS, SERVICE_CALLS, TOKEN_FAILURES
-from drumbeat.campaigns.console.roles import Role
-from drumbeat.campaigns.console.security_headers import HEADERS
-from drumbeat.campaigns.console.sign_in_limit import NAME_ATTEMPTS
+from drumbeat.campaigns.console.web.request_limits import EXPORTS, LIST_CHECKS, SERVICE_CALLS, TOKEN_FAILURES
+from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.security_headers import HEADERS
+from drumbeat.campaigns.console.web.sign_in_limit import NAME_ATTEMPTS
+from drumbeat.campaigns.console.web.users import SESSION_S, add_token, remove_user, store_user
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import PHONE, Caller, Reply, console
 

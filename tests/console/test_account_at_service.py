@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
-from drumbeat.campaigns.console.people import add_token
-from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.users import add_token
 from drumbeat.emulator.config import EmulatorConfig, NumberConfig
 from drumbeat.emulator.testing import Emulator, running_emulator
 from drumbeat.engine.store.database import Pool

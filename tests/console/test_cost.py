@@ -15,11 +15,12 @@ from structlog.testing import capture_logs
 from drumbeat.benchmarks.viewing.places import views
 from drumbeat.benchmarks.viewing.seed import Planted, fill
 from drumbeat.benchmarks.viewing.upload import upload
-from drumbeat.campaigns.console import live, streams
-from drumbeat.campaigns.console.live import PERIOD_S, SharedReadings
-from drumbeat.campaigns.console.people import add_token, remove_token
-from drumbeat.campaigns.console.request_limits import TOKEN_FAILURES, WHOLE_READINGS_AT_ONCE
-from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.campaigns import live
+from drumbeat.campaigns.console.campaigns.live import PERIOD_S, SharedReadings
+from drumbeat.campaigns.console.web import streams
+from drumbeat.campaigns.console.web.request_limits import TOKEN_FAILURES, WHOLE_READINGS_AT_ONCE
+from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.users import add_token, remove_token
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.store.database import Connection, Pool, open_pool
 from drumbeat.engine.store.queries import queries

@@ -2,8 +2,8 @@
 
 import pytest
 
-from drumbeat.campaigns.console.people import store_user
-from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.users import store_user
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import PHONE
 from tests.console.plain_browser import PASSWORD, Browser, browser_of

@@ -4,8 +4,8 @@ import csv
 import re
 from datetime import date
 
-from drumbeat.campaigns.console.attachments import attachment
-from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.web.attachments import attachment
+from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import BAD_CODE, NUMBER, PHONE, Caller
 

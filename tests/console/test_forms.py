@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from drumbeat.campaigns.console.pages.changing import moment_in
+from drumbeat.campaigns.console.campaigns.changing_pages import moment_in
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import NUMBER, PHONE
 from tests.console.plain_browser import Browser, browser_of

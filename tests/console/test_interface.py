@@ -12,9 +12,9 @@ import pytest
 import schemathesis
 from jsonschema import Draft202012Validator
 
-from drumbeat.campaigns.console.api.document import document
-from drumbeat.campaigns.console.api.operations import OPERATIONS, PREFIX
-from drumbeat.campaigns.console.problems import CONTENT_TYPE
+from drumbeat.campaigns.console.operations import OPERATIONS, PREFIX
+from drumbeat.campaigns.console.web.openapi import document
+from drumbeat.campaigns.console.web.problems import CONTENT_TYPE
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import BAD_CODE, NUMBER, PHONE, Caller, Reply
 

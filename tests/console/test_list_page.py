@@ -6,7 +6,7 @@ import pytest
 import xlsxwriter
 from playwright.async_api import Browser, Page, expect
 
-from drumbeat.campaigns.console.pages import new_rows
+from drumbeat.campaigns.console.new import rows_pages as new_rows
 from drumbeat.engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, page, require_accessible, tab_of
 from tests.console.conftest import PHONE, console

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from playwright.async_api import Error, Page, Route, expect
 
-from drumbeat.campaigns.console import jobs
-from drumbeat.campaigns.console.api import account, replying, steering, upload_planning
-from drumbeat.campaigns.console.api.operations import PREFIX
-from drumbeat.campaigns.console.pages import work
-from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.account import api as account
+from drumbeat.campaigns.console.campaigns import actions as steering
+from drumbeat.campaigns.console.new import actions as upload_planning
+from drumbeat.campaigns.console.operations import PREFIX
+from drumbeat.campaigns.console.web import jobs, replying, work
+from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.campaigns.progress import PlanProgress
 from drumbeat.engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, page, require_accessible

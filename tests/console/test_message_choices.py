@@ -8,8 +8,8 @@ from multidict import MultiDict
 
 from drumbeat.campaigns.account.templates import StoredTemplate
 from drumbeat.campaigns.audience.check.glimpse import Glimpse
-from drumbeat.campaigns.console.api.create_request import request_of
-from drumbeat.campaigns.console.pages.message_choices import (
+from drumbeat.campaigns.console.new.create_request import request_of
+from drumbeat.campaigns.console.new.message_choices import (
     chosen_slots,
     comparable,
     languages_of,

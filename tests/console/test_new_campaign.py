@@ -11,10 +11,12 @@ from typing import Any
 import aiohttp
 import pytest
 
-from drumbeat.campaigns.console import jobs
-from drumbeat.campaigns.console.api import upload_planning
-from drumbeat.campaigns.console.pages import launch, new_sending, recipients
-from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.campaigns import launch_pages as launch
+from drumbeat.campaigns.console.new import actions as upload_planning
+from drumbeat.campaigns.console.new import sending_pages as new_sending
+from drumbeat.campaigns.console.people import pages as recipients
+from drumbeat.campaigns.console.web import jobs
+from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import NUMBER, PHONE, Caller, console
 
@@ -192,8 +194,8 @@ async def test_variants_share_the_people(sender: Caller, path: str, pool: Pool) 
     assert (await sender.post(f"{path}/message", data=chosen)).headers["Location"] == f"{path}/sending"
     await sender.post(f"{path}/sending", data=SENDING)
     options = await pool.fetchval("SELECT options FROM campaigns WHERE name = 'autumn'")
-    assert options["--variant"] == ["order=order:1", "order_short=order_short:3"]
-    assert options["--experiment"] == "tone"
+    assert options["variant"] == ["order=order:1", "order_short=order_short:3"]
+    assert options["experiment"] == "tone"
 
 
 async def test_another_template_forgets_what_filled_the_former_one(
@@ -208,8 +210,8 @@ async def test_another_template_forgets_what_filled_the_former_one(
     )
     await sender.post(f"{path}/sending", data=SENDING)
     options = await pool.fetchval("SELECT options FROM campaigns WHERE name = 'autumn'")
-    assert (options["--template"], options["--param"]) == ("hello", ["1:=you"])
-    assert "--language-column" not in options
+    assert (options["template"], options["param"]) == ("hello", ["1:=you"])
+    assert "language_column" not in options
 
 
 async def test_a_template_that_is_not_approved_cannot_be_chosen(

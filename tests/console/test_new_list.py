@@ -11,9 +11,9 @@ import xlsxwriter
 
 from drumbeat.campaigns.audience.check import inspection_process
 from drumbeat.campaigns.audience.check.bad_rows import KEPT_MAX
-from drumbeat.campaigns.console import choices, list_check
-from drumbeat.campaigns.console.pages import new_rows
-from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.new import choices, list_check
+from drumbeat.campaigns.console.new import rows_pages as new_rows
+from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import PHONE, Caller, Reply
 

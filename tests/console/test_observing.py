@@ -8,8 +8,8 @@ import asyncpg
 import orjson
 import structlog
 
-from drumbeat.campaigns.console.observing import DatabaseWatch
 from drumbeat.campaigns.console.server import running_console
+from drumbeat.campaigns.console.web.observing import DatabaseWatch
 from drumbeat.engine.process.settings import MetricsAddress, Settings
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import PHONE, Caller

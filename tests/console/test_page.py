@@ -6,8 +6,8 @@ from pathlib import Path
 
 from playwright.async_api import Browser, Page, Route, expect
 
-from drumbeat.campaigns.console.people import store_user
-from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.users import store_user
 from drumbeat.engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, page, require_accessible, tab_of
 from tests.console.conftest import PHONE, console

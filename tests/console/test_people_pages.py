@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from drumbeat.campaigns.console.people import add_token, list_users, remove_user, store_user
-from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.users import add_token, list_users, remove_user, store_user
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.database import Pool
 from tests.console.plain_browser import PASSWORD, Browser, browser_of

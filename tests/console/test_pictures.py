@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 from playwright.async_api import Browser, Page
 
-from drumbeat.campaigns.console.choices import write_choices
-from drumbeat.campaigns.console.uploads import Upload
+from drumbeat.campaigns.console.new.choices import write_choices
+from drumbeat.campaigns.console.web.uploads import Upload
 from tests.acceptance.conftest import Scene, scene
 from tests.cli.processes import serving, until
 from tests.console.chromium import browser, needs_chromium, tab_of

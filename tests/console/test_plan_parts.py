@@ -4,8 +4,8 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from drumbeat.campaigns.console.language import texts_of
-from drumbeat.campaigns.console.pages.rendering import environment
+from drumbeat.campaigns.console.web.language import texts_of
+from drumbeat.campaigns.console.web.rendering import environment
 
 NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from drumbeat.campaigns.console.pages.problem_page import shown_code
-from drumbeat.campaigns.console.pages.rendering import sentence
-from drumbeat.campaigns.console.problems import MESSAGES, Problem
-from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.web.problem_page import shown_code
+from drumbeat.campaigns.console.web.problems import MESSAGES, Problem
+from drumbeat.campaigns.console.web.rendering import sentence
+from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import Caller, console
 from tests.console.plain_browser import browser_of

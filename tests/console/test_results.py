@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from drumbeat.campaigns.console import result_readings
-from drumbeat.campaigns.console.people import add_token
-from drumbeat.campaigns.console.result_readings import ResultReadings
-from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.campaigns import result_readings
+from drumbeat.campaigns.console.campaigns.result_readings import ResultReadings
+from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.users import add_token
 from drumbeat.campaigns.results.results import CampaignResults
 from drumbeat.engine.core.pricing import pricing_code
 from drumbeat.engine.store.database import Pool

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import pytest
 
-from drumbeat.campaigns.console.people import store_user
-from drumbeat.campaigns.console.roles import Role, permits
 from drumbeat.campaigns.console.server import routes
+from drumbeat.campaigns.console.web.roles import Role, permits
+from drumbeat.campaigns.console.web.users import store_user
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import Caller
 

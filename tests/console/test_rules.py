@@ -8,23 +8,28 @@ from pathlib import Path
 import pytest
 
 from drumbeat.campaigns.audience.check.glimpse import Glimpse, guess_params, guess_phone_column
-from drumbeat.campaigns.console.charts import (
+from drumbeat.campaigns.console.campaigns.charts import (
     BAR_UNITS,
     INTERVAL_UNITS,
     interval_plots,
     rate_charts,
     segments,
 )
-from drumbeat.campaigns.console.language import LANGUAGES, choose_language, texts_of
-from drumbeat.campaigns.console.request_limits import KEYS_MAX, network_of
-from drumbeat.campaigns.console.settings import ConsoleSettings, console_settings, require_guarded
-from drumbeat.campaigns.console.sign_in_limit import ADDRESS_ATTEMPTS, NAME_ATTEMPTS, REFILL_S, SignInLimit
+from drumbeat.campaigns.console.web.language import LANGUAGES, choose_language, texts_of
+from drumbeat.campaigns.console.web.request_limits import KEYS_MAX, network_of
+from drumbeat.campaigns.console.web.settings import ConsoleSettings, console_settings, require_guarded
+from drumbeat.campaigns.console.web.sign_in_limit import (
+    ADDRESS_ATTEMPTS,
+    NAME_ATTEMPTS,
+    REFILL_S,
+    SignInLimit,
+)
 from drumbeat.campaigns.results.campaign_pages import needs_person
 from drumbeat.campaigns.results.number_progress import NumberProgress
 from drumbeat.campaigns.results.rates import RateHistory, RateLine
 from drumbeat.campaigns.results.variants import VariantResult
-from drumbeat.engine.core.message import Placeholder
 from drumbeat.engine.core.states import CampaignEvent, CampaignState, ReasonCode, RecipientState
+from drumbeat.engine.core.template.compiler import Placeholder
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.process.settings import Settings
 

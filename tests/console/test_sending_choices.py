@@ -6,14 +6,14 @@ import pytest
 from multidict import MultiDict
 from pydantic import ValidationError
 
-from drumbeat.campaigns.console.api.create_request import request_of
-from drumbeat.campaigns.console.language import texts_of
-from drumbeat.campaigns.console.pages.sending_choices import (
+from drumbeat.campaigns.console.new.create_request import request_of
+from drumbeat.campaigns.console.new.sending_choices import (
     DAYS,
     SendingFields,
     sending_part,
     wrong_of,
 )
+from drumbeat.campaigns.console.web.language import texts_of
 from drumbeat.campaigns.options.schedule import read_window
 from drumbeat.engine.errors import ConfigurationError, DrumbeatError, UsageError
 
@@ -94,7 +94,7 @@ def test_half_a_window_is_shown_again_and_refused_at_its_field() -> None:
     wrong = wrong_of(refused.value)
     assert (wrong.field, wrong.step) == ("window", "sending")
     assert (
-        wrong.words(texts_of("en").words)
+        wrong.words(texts_of("en"))
         == "“Send only between” '09:00-' has no end: give both, such as 09:00-20:00"
     )
 
@@ -102,12 +102,12 @@ def test_half_a_window_is_shown_again_and_refused_at_its_field() -> None:
 @pytest.mark.parametrize(
     ("error", "field", "step"),
     [
-        (UsageError("--share 500 is not a percentage"), "share", "sending"),
+        (UsageError("{share} 500 is not a percentage", values={}), "share", "sending"),
         (ConfigurationError("there is such a campaign", key="name"), "name", "sending"),
         (ConfigurationError("unknown phone number ID 9; known are 1001", key="number"), "number", "sending"),
-        (UsageError("--param leaves out body {{2}}"), "param", "message"),
-        (UsageError("--header-link 'x' is not an HTTPS URL"), "header_link", "message"),
-        (UsageError("--region XX is not a country"), "region", "list"),
+        (UsageError("{param} leaves out body {{{{2}}}}", values={}), "param", "message"),
+        (UsageError("{header_link} 'x' is not an HTTPS URL", values={}), "header_link", "message"),
+        (UsageError("{region} XX is not a country", values={}), "region", "list"),
         (UsageError("there is nobody to send to"), "", "sending"),
     ],
 )
@@ -130,4 +130,4 @@ def test_a_value_of_the_wrong_kind_is_said_by_its_label(choices: dict[str, Any],
     with pytest.raises(ValidationError) as refused:
         request_of(choices)
     wrong = wrong_of(refused.value)
-    assert wrong.words(texts_of("en").words).startswith(words)
+    assert wrong.words(texts_of("en")).startswith(words)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from drumbeat.campaigns.console.api.operations import PREFIX
-from drumbeat.campaigns.console.people import add_token, store_user
-from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.operations import PREFIX
+from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.users import add_token, store_user
 from drumbeat.campaigns.life import approval
 from drumbeat.campaigns.life.approval import StartRequest, Verdict, decide, release_by_two
 from drumbeat.campaigns.life.release import Released

@@ -12,15 +12,15 @@ import pytest
 from yarl import URL
 
 from drumbeat.campaigns.audience.open.opening import open_table
-from drumbeat.campaigns.console import result_readings
-from drumbeat.campaigns.console.api import exporting, pricing
-from drumbeat.campaigns.console.api.operations import PREFIX
-from drumbeat.campaigns.console.choices import read_choices
-from drumbeat.campaigns.console.pages import launch
-from drumbeat.campaigns.console.pages.changing import differences
-from drumbeat.campaigns.console.roles import Role
-from drumbeat.campaigns.console.settings import console_settings
-from drumbeat.campaigns.console.uploads import find_upload
+from drumbeat.campaigns.console.account import pricing
+from drumbeat.campaigns.console.campaigns import exporting, result_readings
+from drumbeat.campaigns.console.campaigns import launch_pages as launch
+from drumbeat.campaigns.console.campaigns.changing_pages import differences
+from drumbeat.campaigns.console.new.choices import read_choices
+from drumbeat.campaigns.console.operations import PREFIX
+from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.settings import console_settings
+from drumbeat.campaigns.console.web.uploads import find_upload
 from drumbeat.campaigns.phones.suppression import SuppressionCounts
 from drumbeat.campaigns.results import matching
 from drumbeat.campaigns.results.export import export_values

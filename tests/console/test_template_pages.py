@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Page, expect
 
-from drumbeat.campaigns.console.people import add_token
-from drumbeat.campaigns.console.roles import Role
+from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.users import add_token
 from drumbeat.emulator.testing import Emulator
 from drumbeat.engine.api.endpoints.templates import TemplateRecord, Templates
 from drumbeat.engine.store.database import Pool

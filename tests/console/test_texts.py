@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from drumbeat.campaigns.console.language import LANGUAGES, code_texts, texts_of
+from drumbeat.campaigns.console.web.language import LANGUAGES, code_texts, texts_of
 from drumbeat.campaigns.texts import words_of
 from drumbeat.engine.core.error_codes import ERROR_CODES, HTTP_STATUSES, UNLISTED
 

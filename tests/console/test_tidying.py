@@ -11,8 +11,8 @@ from typing import cast
 import pytest
 
 from drumbeat.campaigns.console import server
-from drumbeat.campaigns.console.header_uploads import KEPT, remove_unneeded
-from drumbeat.campaigns.console.uploads import KEPT_S, NAME_FILE
+from drumbeat.campaigns.console.new.header_uploads import KEPT, remove_unneeded
+from drumbeat.campaigns.console.web.uploads import KEPT_S, NAME_FILE
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import console
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.async_api import Browser, expect
 
-from drumbeat.campaigns.console.language import texts_of
+from drumbeat.campaigns.console.web.language import texts_of
 from drumbeat.engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, tab_of
 from tests.console.conftest import console

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from drumbeat.campaigns.console.choices import write_choices
-from drumbeat.campaigns.console.people import add_token, store_user
-from drumbeat.campaigns.console.roles import Role
-from drumbeat.campaigns.console.uploads import Upload
+from drumbeat.campaigns.console.new.choices import write_choices
+from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.uploads import Upload
+from drumbeat.campaigns.console.web.users import add_token, store_user
 from drumbeat.campaigns.life.forget import forget_person
 from drumbeat.engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, require_accessible, tab_of

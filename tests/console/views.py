@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import aiohttp
 
-from drumbeat.campaigns.console.pages.routes import PAGES
+from drumbeat.campaigns.console.routes import PAGES
 
 # What stands for the beginning of a route; the longest that fits counts. Several: a page that differs much.
 FILLED: Mapping[str, tuple[str, ...]] = {

@@ -5,10 +5,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from drumbeat.engine.core.daily_window import DailyWindow
 from drumbeat.engine.core.forecast import NumberLimits, first_send, last_send, sending_s, shares
-from drumbeat.engine.core.quota import QuotaScope
-from drumbeat.engine.core.sending_hours import SendingHours
+from drumbeat.engine.core.limits.daily_window import DailyWindow
+from drumbeat.engine.core.limits.quota import QuotaScope
+from drumbeat.engine.core.limits.sending_hours import SendingHours
 
 NINE_TO_EIGHT, NIGHT = DailyWindow(9 * 60, 20 * 60), DailyWindow(22 * 60, 6 * 60)
 BERLIN = ZoneInfo("Europe/Berlin")

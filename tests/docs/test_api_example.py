@@ -12,8 +12,8 @@ from dataclasses import replace
 import pytest
 
 from drumbeat.campaigns.api import Drumbeat, open_drumbeat
-from drumbeat.campaigns.options.campaign_spec import campaign_spec
 from drumbeat.campaigns.options.manifest_file import read_manifest
+from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.engine.errors import ConfigurationError, TryLater
 from tests.cli.conftest import drumbeat, write_audience
 from tests.cli.processes import Drumbeat as Command
@@ -88,7 +88,7 @@ async def test_what_the_methods_return_and_raise(drumbeat: Command) -> None:
                 await api.cancel("autumn")
             with pytest.raises(ConfigurationError, match="window 'always' cannot be read"):
                 await api.apply(manifest, **named, window="always")
-            spec = campaign_spec(**read_manifest(manifest, campaign_spec, {**named, "name": "later"}))
+            spec = CampaignSpec(**read_manifest(manifest, {**named, "name": "later"}))
             await api.create(replace(spec, start_at="2190-01-01T00:00Z"))
             with pytest.raises(TryLater, match="starts at 2190"):
                 await api.run("later")

@@ -121,8 +121,15 @@ class Trial:
         lines = (f"+{FIRST_PHONE + place},Ana,A-{place}\n" for place in range(self.report.recipients))
         audience.write_text("phone,name,order\n" + "".join(lines), "utf-8")
         rejects = self._installation.home / "rejects.csv"
-        parameters = ("name", "order")
-        spec = CampaignSpec("spring", TEMPLATE, LANGUAGE, audience, NUMBERS, parameters, rejects=rejects)
+        spec = CampaignSpec(
+            name="spring",
+            template=TEMPLATE,
+            language=LANGUAGE,
+            audience=audience,
+            number=list(NUMBERS),
+            param=["name", "order"],
+            rejects=rejects,
+        )
         self._campaign_id = (await create_campaign(self._installation.url, spec)).campaign_id
 
     async def _step(self, what: str, hosts: Collection[str]) -> Step:

@@ -2,17 +2,16 @@
 
 import pytest
 
-from drumbeat.campaigns.options.campaign_spec import campaign_spec
-from drumbeat.campaigns.options.listing import options_of
-from drumbeat.campaigns.options.panels import PANELS
+from drumbeat.campaigns.options.table import OPTIONS
 from tests.cli.test_help import ALL
 
+PANELS = list(dict.fromkeys(option.row.panel for key, option in OPTIONS.items() if key != "name"))
 
-def test_each_option_is_in_exactly_one_panel() -> None:
-    listed = [parameter for parameters in PANELS.values() for parameter in parameters]
-    assert sorted(listed) == sorted(
-        option.parameter for option in options_of(campaign_spec) if option.parameter != "name"
-    )
+
+def test_the_options_of_a_panel_stand_together() -> None:
+    """The help of typer shows panels in the order in which it meets them."""
+    in_order = [option.row.panel for key, option in OPTIONS.items() if key != "name"]
+    assert in_order == sorted(in_order, key=PANELS.index)
 
 
 @pytest.mark.parametrize("command", ["campaign create", "campaign apply", "campaign clone", "campaign edit"])

@@ -192,3 +192,21 @@ async def test_failures_that_are_reported_later_exceed_the_budget_and_a_resume_b
 async def some_accepted(pool: Pool, campaign: Planted, count: int) -> bool:
     status = await campaign_status(pool, campaign.campaign_id)
     return status.counts[RecipientState.ACCEPTED] >= count
+
+
+async def test_a_list_of_people_who_left_the_network_pauses_until_a_person_accepts_it(pool: Pool) -> None:
+    rate_per_s = 200.0
+    async with pool.acquire() as connection:
+        await plant_numbers(connection, **{SLOW: rate_per_s})
+        campaign = await plant_campaign(connection, recipients=1_000, range_size=50)
+    async with serving(**{SLOW: rate_per_s}) as emulator:
+        for phone in campaign.phones[::2]:
+            emulator.service.people.know(phone).on_network = False
+        ended = await run_to_end(pool, emulator, campaign)
+        assert ended.state == "paused" and "the list looks old" in ended.reason
+        assert await code_of(pool, campaign) == ReasonCode.LIST_LOOKS_OLD
+        assert len(accepted_phones(emulator)) < 500
+        async with pool.acquire() as connection:
+            await resume(connection, await name_of(pool, campaign))
+        assert (await run_to_end(pool, emulator, campaign)).state == "finished"
+    await assert_counts(pool, campaign, accepted=500, failed=500)

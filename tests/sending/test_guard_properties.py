@@ -17,10 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from drumbeat.engine.clock import monotonic_ns
-from drumbeat.engine.core.daily_window import DailyWindow
-from drumbeat.engine.core.frequency_cap import FrequencyCap
-from drumbeat.engine.core.guard import PairGuard
-from drumbeat.engine.core.sending_hours import SendingHours
+from drumbeat.engine.core.events.records import IncomingMessage, Parsed
+from drumbeat.engine.core.limits.daily_window import DailyWindow
+from drumbeat.engine.core.limits.frequency_cap import FrequencyCap
+from drumbeat.engine.core.limits.guard import PairGuard
+from drumbeat.engine.core.limits.sending_hours import SendingHours
 from drumbeat.engine.sending import campaign_cache, claim_batcher, feeder
 from drumbeat.engine.sending.feeder import Feeder
 from drumbeat.engine.sending.first_attempts import FirstAttempts
@@ -30,11 +31,10 @@ from drumbeat.engine.sending.recipient_hours import RecipientHours
 from drumbeat.engine.sending.retries import Retries
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.inbox import EventFlow, write_together
 from drumbeat.engine.store.leases import Lease, take_lease
 from drumbeat.engine.store.ranges import HeldRange, put_off
 from drumbeat.engine.store.recording import record
-from drumbeat.engine.webhooks.events import IncomingMessage, Parsed
-from drumbeat.engine.webhooks.inbox import EventFlow, write_together
 from tests.examples import examples
 from tests.sending.planted import FAST, SLOW, another_process, context_of, plant_campaign, plant_numbers
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from drumbeat.engine.clock import SECOND_NS, monotonic_ns
-from drumbeat.engine.core.guard import PairGuard
+from drumbeat.engine.core.limits.guard import PairGuard
 from drumbeat.engine.core.retry import Budget
 from drumbeat.engine.sending.campaign_cache import CampaignCache
 from drumbeat.engine.sending.guarding import Guarded, guard_first_attempts, guard_retries, refuse_opted_out

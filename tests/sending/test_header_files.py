@@ -8,7 +8,8 @@ import pytest
 
 from drumbeat.emulator.testing import Emulator
 from drumbeat.engine.clock import SECOND_NS
-from drumbeat.engine.core.message import Media, compile_template
+from drumbeat.engine.core.template.compiled import Media
+from drumbeat.engine.core.template.compiler import compile_template
 from drumbeat.engine.sending import header_file_renewal
 from drumbeat.engine.sending.header_files import LEAST_VALID_S, RENEW_BEFORE_S, HeaderFiles
 from drumbeat.engine.store.database import Pool

@@ -9,7 +9,7 @@ import pytest
 
 from drumbeat.campaigns.results.status import campaign_status
 from drumbeat.emulator.testing import Emulator
-from drumbeat.engine.core.quota import COUNTED_S, GATHER_S, QuotaScope
+from drumbeat.engine.core.limits.quota import COUNTED_S, GATHER_S, QuotaScope
 from drumbeat.engine.core.states import ReasonCode
 from drumbeat.engine.sending import first_attempts
 from drumbeat.engine.sending.guarding import Guarded

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, time, timedelta
 import pytest
 
 from drumbeat.campaigns.results.status import campaign_status
-from drumbeat.engine.core.daily_window import DailyWindow
-from drumbeat.engine.core.sending_hours import SendingHours
+from drumbeat.engine.core.limits.daily_window import DailyWindow
+from drumbeat.engine.core.limits.sending_hours import SendingHours
 from drumbeat.engine.sending import campaign_reader
 from drumbeat.engine.sending.recipient_hours import AHEAD, RecipientHours
 from drumbeat.engine.store.database import Connection, Pool

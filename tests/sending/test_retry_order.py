@@ -1,6 +1,6 @@
 """Recipients that wait for another attempt keep to the priorities too."""
 
-from drumbeat.engine.core.guard import PairGuard
+from drumbeat.engine.core.limits.guard import PairGuard
 from drumbeat.engine.sending.campaign_reader import CampaignReader
 from drumbeat.engine.sending.feeder import Feeder
 from drumbeat.engine.sending.number_quota import NumberQuota

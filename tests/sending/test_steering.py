@@ -14,7 +14,7 @@ from drumbeat.engine.store.campaign_states import apply_event
 from drumbeat.engine.store.closing import close_ranges
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.leases import NumberHeld, take_lease
-from drumbeat.engine.webhooks.status_applier import apply_statuses
+from drumbeat.engine.store.status_applier import apply_statuses
 from tests.sending.planted import (
     SLOW,
     Planted,

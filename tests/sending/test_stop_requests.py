@@ -4,7 +4,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from drumbeat.engine.core.sending_hours import SendingHours
+from drumbeat.engine.core.limits.sending_hours import SendingHours
 from drumbeat.engine.core.states import CampaignEvent, ReasonCode
 from drumbeat.engine.core.stops import AccountStop, CampaignPause, NumberRest
 from drumbeat.engine.sending.campaign_cache import CampaignCache

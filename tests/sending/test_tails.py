@@ -1,16 +1,15 @@
 """The last recipients of a campaign go to a faster idle number, of the same worker or of another one."""
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
 from drumbeat.engine.clock import monotonic_ns
 from drumbeat.engine.core.outcome import Unknown
+from drumbeat.engine.core.tail import IdleNumber
 from drumbeat.engine.sending.flow_context import FlowContext, PeerNumber
 from drumbeat.engine.store.database import Connection, Pool
-from drumbeat.engine.store.sending_processes import IdleNumber
 from tests.sending.planted import FAST, SLOW, Planted, context_of, plant_campaign, plant_numbers
 from tests.sending.running import accepted_by_number, assert_counts, assert_each_once, serving, until
 from tests.sending.workers import Workers
@@ -60,12 +59,6 @@ class Number:
     rate_per_s: float
     idle: bool = True
     suspended_reason: str | None = None
-    unclaimed: int = 0
-
-    @property
-    def feeder(self) -> SimpleNamespace:
-        held = SimpleNamespace(campaign_id=CAMPAIGN, claimed_through=0, last_seq=self.unclaimed)
-        return SimpleNamespace(in_hand=SimpleNamespace(unclaimed=self.unclaimed), held={1: held})
 
 
 def peers(context: FlowContext, **numbers: Number) -> None:
@@ -119,9 +112,3 @@ async def test_while_the_service_is_away_no_number_counts_as_idle(context: FlowC
     while not context.breaker.tripped:
         context.breaker.record(Unknown("the connection broke"), monotonic_ns())
     assert list(context.idle_numbers()) == []
-
-
-async def test_a_tail_is_left_only_to_numbers_that_may_send_its_campaign(context: FlowContext) -> None:
-    number = cast("PeerNumber", Number(80, idle=False, unclaimed=900))
-    assert context.is_tail_for(number, [IdleNumber("fast", 1_000)])
-    assert not context.is_tail_for(number, [IdleNumber("a stranger", 1_000)])

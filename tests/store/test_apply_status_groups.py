@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from drumbeat.engine.core.events.records import StatusEvent
 from drumbeat.engine.core.tag import Tag
 from drumbeat.engine.store.database import LOST_CONNECTION, Connection, Pool, connect
 from drumbeat.engine.store.facts import Fact, FactKind
 from drumbeat.engine.store.recording import record
-from drumbeat.engine.webhooks.events import StatusEvent
-from drumbeat.engine.webhooks.status_applier import apply_statuses
+from drumbeat.engine.store.status_applier import apply_statuses
 from tests.examples import examples
 from tests.webhooks.planted import (
     FIRST_RANGE,

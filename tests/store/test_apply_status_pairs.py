@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from drumbeat.engine.process.identity import this_process
+from drumbeat.engine.store import status_applier
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.facts import Fact, FactKind
 from drumbeat.engine.store.in_doubt import resend
 from drumbeat.engine.store.leases import take_lease
 from drumbeat.engine.store.ranges import take_over_ranges
 from drumbeat.engine.store.recording import record
-from drumbeat.engine.webhooks import status_applier
-from drumbeat.engine.webhooks.status_applier import apply_statuses
+from drumbeat.engine.store.status_applier import apply_statuses
 from tests.store.test_apply_statuses import READ, SENT, accepted, apply_all
 from tests.webhooks.planted import (
     FIRST_RANGE,

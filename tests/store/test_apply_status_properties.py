@@ -15,7 +15,7 @@ from drumbeat.engine.store.facts import Fact, FactKind
 from drumbeat.engine.store.in_doubt import assume_sent, resend
 from drumbeat.engine.store.queries import queries
 from drumbeat.engine.store.recording import record
-from drumbeat.engine.webhooks.status_applier import apply_statuses
+from drumbeat.engine.store.status_applier import apply_statuses
 from tests.examples import examples
 from tests.model import attempts as model
 from tests.model.attempts import Attempts

@@ -10,7 +10,7 @@ from drumbeat.engine.store.closing import close_ranges
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.facts import Fact, FactKind
 from drumbeat.engine.store.recording import record
-from drumbeat.engine.webhooks.status_applier import FOREIGN_MATCHES_MAX, AppliedBatch, apply_statuses
+from drumbeat.engine.store.status_applier import FOREIGN_MATCHES_MAX, AppliedBatch, apply_statuses
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NOON,

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from drumbeat.engine.clock import monotonic_ns
-from drumbeat.engine.core.frequency_cap import FrequencyCap
-from drumbeat.engine.core.guard import PairGuard
-from drumbeat.engine.core.sending_hours import SendingHours
+from drumbeat.engine.core.limits.frequency_cap import FrequencyCap
+from drumbeat.engine.core.limits.guard import PairGuard
+from drumbeat.engine.core.limits.sending_hours import SendingHours
 from drumbeat.engine.sending.feeder import Feeder
 from drumbeat.engine.sending.messages import RunningCampaign
 from drumbeat.engine.sending.number_quota import NumberQuota

@@ -12,7 +12,7 @@ from drumbeat.engine.store.in_doubt import assume_sent, resend, resend_by_policy
 from drumbeat.engine.store.installation import ROLLBACK_DETECTED
 from drumbeat.engine.store.lost_time import LOST, doubt_lost_time
 from drumbeat.engine.store.recording import record
-from drumbeat.engine.webhooks.status_applier import apply_statuses
+from drumbeat.engine.store.status_applier import apply_statuses
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,

@@ -5,7 +5,14 @@ import asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from drumbeat.engine.core.quota import COUNTED_S, GATHER_S, WINDOW_S, QuotaScope, admitted, admitted_in_order
+from drumbeat.engine.core.limits.quota import (
+    COUNTED_S,
+    GATHER_S,
+    WINDOW_S,
+    QuotaScope,
+    admitted,
+    admitted_in_order,
+)
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.quota import (
     Admission,

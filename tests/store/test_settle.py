@@ -20,7 +20,7 @@ from drumbeat.engine.store.leases import Lease
 from drumbeat.engine.store.ranges import HeldRange
 from drumbeat.engine.store.recording import record
 from drumbeat.engine.store.retry_claims import Postponed, claim_retries, due_retries, postpone_retries
-from drumbeat.engine.webhooks.status_applier import apply_statuses
+from drumbeat.engine.store.status_applier import apply_statuses
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,

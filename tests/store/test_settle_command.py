@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from drumbeat.campaigns.life.settle import settle_campaign
-from drumbeat.engine.core.guard import OPTED_OUT
+from drumbeat.engine.core.limits.guard import OPTED_OUT
 from drumbeat.engine.store.database import Pool
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, put_in_doubt
 

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from drumbeat.campaigns.phones.suppression import add_suppressions
+from drumbeat.engine.core.events.records import Parsed
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.inbox import EventFlow, write_together
 from drumbeat.engine.store.recording import record
-from drumbeat.engine.webhooks.events import Parsed
-from drumbeat.engine.webhooks.inbox import EventFlow, write_together
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, status_event
 
 LOW, HIGH = 5511960000001, 5511960000002

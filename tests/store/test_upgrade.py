@@ -16,7 +16,7 @@ from drumbeat.engine.store.database import Connection, connect, open_pool
 from drumbeat.engine.store.in_doubt import summarise_in_doubt
 from drumbeat.engine.store.installation import identify
 from drumbeat.engine.store.migrate import Migration, is_current, migrate, migrations
-from drumbeat.engine.webhooks.status_applier import apply_statuses
+from drumbeat.engine.store.status_applier import apply_statuses
 from tests.sending.planted import FAST, SLOW, Planted, assert_range_counters_hold, counts, recount
 from tests.sending.running import run_to_end, serving
 from tests.webhooks.planted import make_all_due

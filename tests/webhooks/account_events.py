@@ -3,7 +3,7 @@
 from typing import Any
 
 from drumbeat.engine.store.database import Connection
-from drumbeat.engine.webhooks.inbox import BodyGroup, write
+from drumbeat.engine.webhooks.body_group import BodyGroup, write
 from tests.webhooks.conversation import PRODUCT, change_body
 
 

@@ -4,10 +4,10 @@ from collections import Counter
 from datetime import UTC, datetime
 from itertools import count
 
+from drumbeat.engine.core.events.records import NO_TAG, Parsed, StatusEvent
 from drumbeat.engine.core.tag import Tag
 from drumbeat.engine.store.database import Connection
-from drumbeat.engine.webhooks.events import NO_TAG, Parsed, StatusEvent
-from drumbeat.engine.webhooks.inbox import EventFlow, write_together
+from drumbeat.engine.store.inbox import EventFlow, write_together
 
 NUMBER = "100200300"
 STATES = ("deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped")

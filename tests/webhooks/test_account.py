@@ -10,7 +10,7 @@ from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.queries import queries
 from drumbeat.engine.webhooks import account
 from drumbeat.engine.webhooks.account import act
-from drumbeat.engine.webhooks.inbox import BodyGroup, write
+from drumbeat.engine.webhooks.body_group import BodyGroup, write
 from tests.webhooks.account_events import plant_template, store_event, store_template_event, template_body
 from tests.webhooks.conversation import PRODUCT, change_body
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from drumbeat.engine.core.events.records import IncomingMessage, Parsed, Unreadable
 from drumbeat.engine.core.tag import Tag, encode
+from drumbeat.engine.store import inbox
 from drumbeat.engine.store.database import Connection
-from drumbeat.engine.webhooks import inbox
-from drumbeat.engine.webhooks.events import IncomingMessage, Parsed, Unreadable
-from drumbeat.engine.webhooks.inbox import EVENT_FLOW_S, BodyGroup, EventFlow, write, write_together
+from drumbeat.engine.store.inbox import EVENT_FLOW_S, EventFlow, write_together
+from drumbeat.engine.webhooks import body_group
+from drumbeat.engine.webhooks.body_group import BodyGroup, write
 from tests.webhooks.conversation import PRODUCT, change_body, status, statuses_body
 from tests.webhooks.planted import FIRST_RANGE, NUMBER, installation, plant_campaign, status_event
 
@@ -98,14 +100,14 @@ async def test_a_database_that_does_not_answer_for_a_moment_makes_no_body_an_odd
 ) -> None:
     """Its events would be kept as bytes, answered 200, and never applied."""
     errors: list[Exception] = [*before, TimeoutError()]
-    real = inbox.write_together
+    real = body_group.write_together
 
     async def write_together(*arguments: Any) -> None:
         if errors:
             raise errors.pop(0)
         await real(*arguments)
 
-    monkeypatch.setattr(inbox, "write_together", write_together)
+    monkeypatch.setattr(body_group, "write_together", write_together)
     with pytest.raises(TimeoutError):
         await write(connection, PlantedGroup("w1", "w2"))
     assert await connection.fetchval("SELECT count(*) FROM unreadable_events") == 0

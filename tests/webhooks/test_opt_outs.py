@@ -8,13 +8,13 @@ import pytest
 
 from drumbeat.campaigns.phones.opt_out_words import add_words, list_words, remove_words
 from drumbeat.campaigns.phones.suppression import add_suppressions, remove_suppressions
-from drumbeat.engine.core.opt_out import normalised
+from drumbeat.engine.core.events.records import IncomingMessage, Parsed
+from drumbeat.engine.core.limits.opt_out import normalised
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.facts import Fact, FactKind
+from drumbeat.engine.store.inbox import EventFlow, write_together
 from drumbeat.engine.store.recording import record
-from drumbeat.engine.webhooks.events import IncomingMessage, Parsed
-from drumbeat.engine.webhooks.inbox import EventFlow, write_together
 from tests.webhooks.planted import FIRST_RANGE, NOON, NUMBER, plant_campaign
 
 ANA, ANA_TOO = 5511987654321, 551187654321

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from drumbeat.engine.core.events.records import FOREIGN, INSTALLATION, NO_TAG, Parsed, StatusEvent, StatusRow
 from drumbeat.engine.store.database import Connection, Pool
-from drumbeat.engine.webhooks.events import FOREIGN, INSTALLATION, NO_TAG, Parsed, StatusEvent, StatusRow
-from drumbeat.engine.webhooks.inbox import EventFlow, write_together
-from drumbeat.engine.webhooks.packing import GROUP_EVENTS_MAX, pack
+from drumbeat.engine.store.inbox import EventFlow, write_together
+from drumbeat.engine.store.packing import GROUP_EVENTS_MAX, pack
 from tests.examples import examples
 from tests.webhooks.planted import status_event
 

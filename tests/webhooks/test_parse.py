@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drumbeat.engine.core.events.records import FOREIGN, NO_TAG, Parsed, StatusEvent
 from drumbeat.engine.core.states import EvidenceRank
 from drumbeat.engine.core.tag import Tag, encode
-from drumbeat.engine.webhooks.events import FOREIGN, NO_TAG, Parsed, StatusEvent
 from drumbeat.engine.webhooks.parse import parse, read_template_status
 from tests.webhooks.conversation import PRODUCT, change_body, status, statuses_body
 

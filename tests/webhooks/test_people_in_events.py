@@ -14,18 +14,20 @@ from hypothesis import strategies as st
 
 from drumbeat.campaigns.phones.suppression import add_suppressions, remove_suppressions
 from drumbeat.campaigns.results.replies import campaign_reply_page, reply_page
-from drumbeat.engine.core.event_origin import Ours
+from drumbeat.engine.core.events.origin import Ours
+from drumbeat.engine.core.events.people import refusal
+from drumbeat.engine.core.events.records import AccountEvent, IncomingMessage, OptOutEvent, Parsed
 from drumbeat.engine.core.tag import Tag, encode
 from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.inbox import EventFlow, write_together
+from drumbeat.engine.store.opt_out_events import keep_events
 from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.status_applier import apply_statuses
+from drumbeat.engine.store.unsettled import settle_events, settle_messages
 from drumbeat.engine.webhooks.account import act
-from drumbeat.engine.webhooks.events import AccountEvent, IncomingMessage, OptOutEvent, Parsed
-from drumbeat.engine.webhooks.inbox import BodyGroup, EventFlow, write, write_together
-from drumbeat.engine.webhooks.opt_out_events import keep_events
+from drumbeat.engine.webhooks.body_group import BodyGroup, write
+from drumbeat.engine.webhooks.held_changes import read_held
 from drumbeat.engine.webhooks.parse import Reader
-from drumbeat.engine.webhooks.people import refusal
-from drumbeat.engine.webhooks.status_applier import apply_statuses
-from drumbeat.engine.webhooks.unsettled import read_held, settle_events, settle_messages
 from tests.webhooks.account_events import plant_template, template_body
 from tests.webhooks.conftest import Running, running
 from tests.webhooks.conversation import PRODUCT, ask, change_body, post, status, statuses_body

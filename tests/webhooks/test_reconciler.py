@@ -11,10 +11,10 @@ from structlog.testing import capture_logs
 
 from drumbeat.engine.core.tag import Tag
 from drumbeat.engine.store.database import LOST_CONNECTION, Connection, Pool, open_pool
+from drumbeat.engine.store.status_applier import BATCH_EVENTS_MAX, AppliedBatch
 from drumbeat.engine.webhooks import reconciler
 from drumbeat.engine.webhooks.metrics import Metrics
 from drumbeat.engine.webhooks.reconciler import Intervals, Reconciler
-from drumbeat.engine.webhooks.status_applier import BATCH_EVENTS_MAX, AppliedBatch
 from tests.chaos.proxy import proxied
 from tests.webhooks.account_events import plant_template, store_template_event
 from tests.webhooks.planted import (

@@ -144,7 +144,7 @@ async def test_a_lost_database_is_logged_in_lines_without_tracebacks(
         assert (await ask(url, post(statuses_body(status("w1"))))).status == 200
         await server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
         await server.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = $1", name
         )
         for _ in range(3):
             assert (await ask(url, post(statuses_body(status("w2"))))).status == 503

@@ -10,14 +10,15 @@ from drumbeat.campaigns.life.control import resume
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.refusal_runs import IN_A_ROW_MAX
 from drumbeat.engine.core.tag import Tag
+from drumbeat.engine.store import status_stops
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.facts import Fact, FactKind
 from drumbeat.engine.store.recording import record
-from drumbeat.engine.webhooks import reconciler, status_stops
+from drumbeat.engine.store.status_applier import apply_statuses
+from drumbeat.engine.store.status_stops import carry_out_stops
+from drumbeat.engine.webhooks import reconciler
 from drumbeat.engine.webhooks.metrics import Metrics
 from drumbeat.engine.webhooks.reconciler import Intervals, Reconciler
-from drumbeat.engine.webhooks.status_applier import apply_statuses
-from drumbeat.engine.webhooks.status_stops import carry_out_stops
 from tests.webhooks.planted import (
     FIRST_RANGE,
     NUMBER,

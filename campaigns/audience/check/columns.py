@@ -16,8 +16,8 @@ def column_index(header: Sequence[str], wanted: str, *, where: str, otherwise: s
     """Return the index of a column: by its exact name, else by its name without regard to case, outer spaces
     and invisible characters.
 
-    Raise MissingColumn, which lists the columns of the file, followed by `otherwise`, or the columns that
-    share the name.
+    Raise MissingColumn, which lists the columns of the file, followed by the form `otherwise`, or the columns
+    that share the name.
     """
     exact = [index for index, name in enumerate(header) if name == wanted]
     alike = exact or [index for index, name in enumerate(header) if _plain(name) == _plain(wanted)]
@@ -31,7 +31,10 @@ def column_index(header: Sequence[str], wanted: str, *, where: str, otherwise: s
             remedy="rename all but one",
         )
     raise MissingColumn(
-        f'there is no column "{wanted}"', where=where, remedy=f"the columns are {_listed(header)}{otherwise}"
+        'there is no column "{wanted}"',
+        where=where,
+        remedy=f"the columns are {{columns}}{otherwise}",
+        values={"wanted": wanted, "columns": _listed(header)},
     )
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from drumbeat.campaigns.audience.check.reject_file import require_no_reject_list
 from drumbeat.campaigns.audience.open.opening import open_table
 from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
-from drumbeat.engine.core.language import find_language
-from drumbeat.engine.core.placeholder import Placeholder
+from drumbeat.engine.core.template.language import find_language
+from drumbeat.engine.core.template.placeholder import Placeholder
 
 SAMPLE_ROWS = 3
 _PHONE_WORDS = (

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from drumbeat.campaigns.options.param_texts import is_link
-from drumbeat.engine.core.header_file import HEAD_BYTES, is_sendable_size, mime_type
+from drumbeat.engine.core.template.header_file import HEAD_BYTES, is_sendable_size, mime_type
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 FILES_REMEMBERED = 65_536  # the same picture stands in many rows; its file is looked at once

@@ -50,7 +50,9 @@ def main() -> None:
             bad_rows=bad_rows,
         )
     except DrumbeatError as error:
-        _say("refused", {"what": error.what, "where": error.where, "remedy": error.remedy})
+        what, remedy = error.forms
+        values = None if error.values is None else {name: str(value) for name, value in error.values.items()}
+        _say("refused", {"what": what, "where": error.where, "remedy": remedy, "values": values})
         return
     _say("found", {**asdict(found), "rejects_path": None, "bad_rows": [asdict(row) for row in bad_rows.rows]})
 

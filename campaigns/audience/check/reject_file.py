@@ -70,7 +70,7 @@ class RejectFile:
 
     def __init__(self, path: Path, source: Path | None) -> None:
         if source is not None:
-            require_other_file(path, source, "--rejects")
+            require_other_file(path, source, "rejects")
         self.path = path
         self.counts: Counter[str] = Counter()
         self._target = output_file(path)
@@ -146,5 +146,6 @@ class RejectFile:
         return ConfigurationError(
             f"the list of rejected rows cannot be written: {error.strerror}",
             where=str(self.path),
-            remedy="name another file with --rejects",
+            remedy="name another file with {rejects}",
+            values={},
         )

@@ -21,11 +21,11 @@ from drumbeat.campaigns.options.sources import Corrections
 from drumbeat.campaigns.output.spreadsheet import as_written, is_export, is_variable_column, safe_cell
 from drumbeat.campaigns.phones.normaliser import Normaliser
 from drumbeat.campaigns.reject import Reject
-from drumbeat.engine.core.message import VARIABLE_CHARACTERS_MAX, check_variable
+from drumbeat.engine.core.template.variable import VARIABLE_CHARACTERS_MAX, check_variable
 from drumbeat.engine.errors import UsageError
 
 _SPACES_TOO_MANY = " " * 5
-_NAME_THE_PHONES = "; name the column of the phone numbers with --phone-column"
+_NAME_THE_PHONES = "; name the column of the phone numbers with {phone_column}"
 
 
 @dataclass(slots=True)
@@ -218,7 +218,7 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
     phone_index = 0 if rules.is_stored else index_of(rules.phone_column, _NAME_THE_PHONES)
     defaults = tuple((index_of(column), text) for column, text in rules.defaults.items())
     if phone_index in dict(defaults):
-        raise UsageError("--default cannot be for the phones", remedy="name another column")
+        raise UsageError("{default} cannot be for the phones", remedy="name another column", values={})
     chooser = None if rules.choice is None else _chooser(rules.choice, index_of)
     at_language = None if chooser is None else chooser.language_index
     values = dict.fromkeys([*columns, *([] if at_language is None else [at_language])])
@@ -253,10 +253,16 @@ def _chooser(choice: TemplateChoice, index_of: Callable[[str], int]) -> Template
 def _check_texts(rules: RowRules) -> None:
     for literal in rules.literals:
         if (problem := check_variable(literal)) is not None:
-            raise UsageError(f"the fixed text --param ={literal!r} cannot be sent: {problem}")
+            raise UsageError(
+                "the fixed text {param} ={text!r} cannot be sent: {problem}",
+                values={"text": literal, "problem": problem},
+            )
     for column, text in rules.defaults.items():
         if (problem := check_variable(text)) is not None:
-            raise UsageError(f"the text of --default {column}={text!r} cannot be sent: {problem}")
+            raise UsageError(
+                "the text of {default} {column}={text!r} cannot be sent: {problem}",
+                values={"column": column, "text": text, "problem": problem},
+            )
 
 
 def suspects(column: Collection[str]) -> list[int]:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from drumbeat.engine.core.language import find_language
 from drumbeat.engine.core.phone_aliases import canonical_phone
-from drumbeat.engine.core.variants import variant_chooser
+from drumbeat.engine.core.template.language import find_language
+from drumbeat.engine.core.template.variants import variant_chooser
 
 FALLBACK = 0  # index of the language for rows that name no language of the campaign
 _UNMATCHED = -1

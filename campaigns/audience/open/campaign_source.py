@@ -14,7 +14,7 @@ from drumbeat.campaigns.options.stored_variables import variables_of
 from drumbeat.campaigns.output.spreadsheet import is_variable_column, safe_cell, variable_column
 from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.stored_recipients import ExportFilter, export_records, require_kept
-from drumbeat.engine.core.campaign_template import CampaignTemplate, frozen_templates
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate, frozen_templates
 from drumbeat.engine.store.database import Connection
 
 FORM = "campaign"
@@ -23,7 +23,7 @@ CellOf: TypeAlias = Callable[[Any], str]
 
 async def spool_campaign(connection: Connection, source: CampaignResult, spool: Spool) -> dict[str, str]:
     """Write the recipients to the spool: the stored phone, then the columns of their campaign, one for each
-    variable and that of `--language-column`. Return what is noted with the new campaign.
+    variable and that of `language_column`. Return what is noted with the new campaign.
     """
     campaign = await find_campaign(connection, source.name)
     require_planned(campaign)
@@ -58,9 +58,9 @@ def _columns(options: Mapping[str, Any], templates: Sequence[CampaignTemplate]) 
     columns: dict[str, CellOf] = {}
     for at, param in enumerate(variables_of(options)):
         columns.setdefault(variable_column(at + 1) if is_literal(param) else param, partial(_variable, at))
-    if (phone_column := options["--phone-column"]) != PHONE and phone_column not in columns:
+    if (phone_column := options.get("phone_column", PHONE)) != PHONE and phone_column not in columns:
         columns = {phone_column: _phone, **columns}
-    if (column := options.get("--language-column")) is not None:
+    if (column := options.get("language_column")) is not None:
         columns.setdefault(column, lambda record: templates[record["template_index"]].language)
     return columns
 

@@ -112,7 +112,11 @@ def _recognise_unpacked(file: BinaryIO, name: str) -> Format:
 
 def _check_sheet(form: Format, options: ReadOptions, name: str) -> None:
     if options.sheet is not None and form not in WORKBOOKS:
-        raise UsageError(f"--sheet is for workbooks, and {name} is {form.value}", remedy="remove --sheet")
+        raise UsageError(
+            f"{{sheet}} is for workbooks, and {{name}} is {form.value}",
+            remedy="remove {sheet}",
+            values={"name": name},
+        )
 
 
 def _fill(spool: Spool, file: BinaryIO, form: Format, options: ReadOptions) -> None:

@@ -35,7 +35,7 @@ from drumbeat.campaigns.finding import Findings
 from drumbeat.campaigns.options.sources import Format, HiddenRowsChoice
 
 NAMES_SHOWN_MAX = 10
-_NAME_IT = "name one with --sheet"
+_NAME_IT = "name one with {sheet}"
 _STORED_IN: Mapping[Format | Packing, Callable[[BinaryIO, str, str], StoredSheet]] = {
     Format.XLSX: read_stored_in_xlsx,
     Format.XLS: read_stored_in_xls,
@@ -140,11 +140,12 @@ def _chosen(workbook: CalamineWorkbook, name: str | None, where: str) -> Calamin
         return _with_rows(workbook.get_sheet_by_name(shown[0]), where)
     filled = _filled(workbook)
     if len(filled) > 1:
-        problem = f"the workbook has {len(filled)} sheets with rows: {_listed(filled)}"
-        raise UnreadableAudience(problem, where=where, remedy=_NAME_IT)
+        problem = f"the workbook has {len(filled)} sheets with rows: {{listed}}"
+        raise UnreadableAudience(problem, where=where, remedy=_NAME_IT, values={"listed": _listed(filled)})
     if not filled:
         problem = "no visible sheet of the workbook has rows; pictures and charts are not read"
-        raise UnreadableAudience(problem, where=where, remedy=f"put the rows into a sheet, or {_NAME_IT}")
+        remedy = f"put the rows into a sheet, or {_NAME_IT}"
+        raise UnreadableAudience(problem, where=where, remedy=remedy, values={})
     return workbook.get_sheet_by_name(filled[0])
 
 

@@ -6,7 +6,7 @@
 SELECT campaign_id, name, external_id, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, on_unknown, start_at, expires_at, max_failed,
        audience_rows, rejected, duplicates, recipients, created_at, planned_at, started_at, finished_at,
-       options ->> 'test of' AS test_of, options ->> 'retry of' AS retry_of
+       options ->> 'test_of' AS test_of, options ->> 'retry_of' AS retry_of
 FROM campaigns
 WHERE campaign_id = $2::bigint OR name = $1 OR external_id = $1 OR (starts_with($1, 'external:') AND external_id = substr($1, 10))
 ORDER BY name = $1 DESC
@@ -17,9 +17,9 @@ LIMIT 1;
 SELECT campaign_id, name, external_id, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, on_unknown, start_at, expires_at, max_failed,
        audience_rows, rejected, duplicates, recipients, created_at, planned_at, started_at, finished_at,
-       options ->> 'test of' AS test_of, options ->> 'retry of' AS retry_of
+       options ->> 'test_of' AS test_of, options ->> 'retry_of' AS retry_of
 FROM campaigns
-WHERE $2 OR options ->> 'test of' IS NULL
+WHERE $2 OR options ->> 'test_of' IS NULL
 ORDER BY campaign_id DESC
 LIMIT $1;
 

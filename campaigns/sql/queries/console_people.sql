@@ -93,7 +93,7 @@ DELETE FROM console_requests WHERE requester = $1 AND idempotency_key = $2;
 
 -- name: released_before
 -- Whether the campaign was handed to the workers at any time, and what it is now.
-SELECT started_at IS NOT NULL AS started, content_hash, state, options ->> 'test of' IS NOT NULL AS is_test
+SELECT started_at IS NOT NULL AS started, content_hash, state, options ->> 'test_of' IS NOT NULL AS is_test
 FROM campaigns WHERE campaign_id = $1;
 
 -- name: start_request

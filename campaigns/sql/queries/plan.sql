@@ -27,7 +27,8 @@ ORDER BY external_id IS NOT DISTINCT FROM $2 DESC;
 SELECT options, template FROM campaigns WHERE campaign_id = $1;
 
 -- name: planned_retry
-SELECT campaign_id, state, options, phone_number_ids, start_at, audience_rows, rejected, duplicates, recipients
+SELECT campaign_id, name, state, options, template, phone_number_ids, start_at, audience_rows, rejected, duplicates,
+       recipients
 FROM campaigns WHERE name = $1 AND planned_at IS NOT NULL;
 
 -- name: same_audience
@@ -94,7 +95,7 @@ SELECT set_config('temp_buffers', '64MB', false), set_config('work_mem', '64MB',
 -- staged_recipients: the rows of a batch in one value, as COPY takes them: Postgres does not look into a row before it is
 -- written as a recipient. EXTERNAL, because compressing it would cost more than everything else. A value holds up to a
 -- gigabyte, or 13 kB for each of the shortest rows.
--- excluded: canonical phones of --exclude. left_out: the lines that become no recipients, and why.
+-- excluded: canonical phones of the option exclude. left_out: the lines that become no recipients, and why.
 -- canonical_phone is the arithmetic of engine/core/phone_aliases.py for valid numbers: of Argentina and Brazil.
 CREATE TEMPORARY TABLE staging (line bigint NOT NULL, phone bigint NOT NULL);
 CREATE TEMPORARY TABLE excluded (phone bigint NOT NULL);
@@ -161,7 +162,7 @@ WITH recent AS MATERIALIZED (
     SELECT campaign_id, name, started_at IS NOT NULL AS started, coalesce(started_at, created_at) AS since
     FROM campaigns
     WHERE planned_at IS NOT NULL AND coalesce(finished_at, now()) > now() - make_interval(days => $1)
-      AND name <> ALL($2::text[]) AND options ->> 'test of' IS NULL
+      AND name <> ALL($2::text[]) AND options ->> 'test_of' IS NULL
       AND NOT (state = 'cancelled' AND started_at IS NULL)
 )
 SELECT name, started, since, count(*) AS recipients

@@ -5,26 +5,26 @@
 -- those of `campaign test-send`.
 SELECT campaign_id, name, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, start_at, expires_at, recipients, created_at, planned_at,
-       started_at, finished_at, options ->> 'test of' AS test_of, options ->> 'retry of' AS retry_of,
+       started_at, finished_at, options ->> 'test_of' AS test_of, options ->> 'retry_of' AS retry_of,
        (SELECT coalesce(sum(accepted), 0)::bigint FROM campaign_numbers
         WHERE campaign_numbers.campaign_id = campaigns.campaign_id) AS accepted
 FROM campaigns
 WHERE ($1::bigint IS NULL OR campaign_id < $1)
   AND ($2::text[] IS NULL OR state = ANY ($2))
-  AND ($4 OR options ->> 'test of' IS NULL)
+  AND ($4 OR options ->> 'test_of' IS NULL)
 ORDER BY campaign_id DESC LIMIT $3;
 
 -- name: stuck
 -- Campaigns of which one may need a person, the newest first, those that run last: they are many, and few need one; as `campaigns`, without those of `campaign test-send`.
 SELECT campaign_id, name, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, start_at, expires_at, recipients, created_at, planned_at,
-       started_at, finished_at, options ->> 'test of' AS test_of, options ->> 'retry of' AS retry_of,
+       started_at, finished_at, options ->> 'test_of' AS test_of, options ->> 'retry_of' AS retry_of,
        (SELECT coalesce(sum(accepted), 0)::bigint FROM campaign_numbers
         WHERE campaign_numbers.campaign_id = campaigns.campaign_id) AS accepted
 FROM campaigns
 WHERE (state = 'running' OR state = 'paused' AND reason_code IS DISTINCT FROM 'paused_by_hand'
        OR state = 'finished' AND reason_code = 'in_doubt' OR state = 'draft' AND reason_code = 'start_approval_needed')
-  AND options ->> 'test of' IS NULL
+  AND options ->> 'test_of' IS NULL
 ORDER BY state = 'running', campaign_id DESC LIMIT $1;
 
 -- name: accepted

@@ -25,7 +25,7 @@ class TemplateRecord:
     template_id: str
 
     def definition(self) -> dict[str, Any]:
-        """Return the argument for `engine.core.message.compile_template`."""
+        """Return the argument for `engine.core.template.compiler.compile_template`."""
         return {
             "name": self.name,
             "language": self.language,

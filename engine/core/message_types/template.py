@@ -1,4 +1,4 @@
-"""A template message with its values. `engine.core.message` compiles the same template for a campaign."""
+"""A template message with its values. `engine.core.template.compiler` compiles it for a campaign."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

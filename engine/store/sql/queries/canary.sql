@@ -30,6 +30,25 @@ SELECT pause_at_failed, recipients,
         WHERE range_counters.campaign_id = campaigns.campaign_id) - failed_excused AS failed
 FROM campaigns WHERE campaign_id = $1 AND pause_at_failed IS NOT NULL;
 
+-- name: list_health
+-- Recipients sent to, and those who failed with a first sample of their codes: $2 of them, which have the code $3. Nothing is
+-- returned for a campaign with fewer than $4 failures, or if a person accepted its failures.
+WITH counts AS (
+    SELECT coalesce(sum(failed), 0)::bigint AS failed,
+           coalesce(sum(accepted + sent + delivered + read + failed), 0)::bigint AS sent_to
+    FROM range_counters
+    WHERE campaign_id = (SELECT campaign_id FROM campaigns WHERE campaign_id = $1 AND failed_excused = 0))
+SELECT sent_to, failed, sample.*
+FROM counts,
+     LATERAL (
+         SELECT count(*) AS sampled, count(*) FILTER (WHERE code = $3) AS undeliverable
+         FROM (SELECT outcomes.code
+               FROM range_counters JOIN outcomes USING (range_id)
+               WHERE range_counters.campaign_id = $1 AND range_counters.failed > 0
+                 AND outcomes.reason IS NOT NULL AND (outcomes.kind = 2 OR outcomes.status = 3)
+               LIMIT $2) AS codes) AS sample
+WHERE counts.failed >= $4;
+
 -- name: excuse_failures
 UPDATE campaigns
 SET failed_excused = (SELECT coalesce(sum(failed), 0)::bigint FROM range_counters

@@ -58,7 +58,7 @@ SELECT count(*) FROM returned;
 
 -- name: look
 -- Removes people who no longer count, and returns for each phone of $2 the effect of a message to it: 0 a conversation with
--- number $3 is open, 1 counted already, 2 one person more (`Person` of engine/core/quota.py). $5: for how long a conversation is
+-- number $3 is open, 1 counted already, 2 one person more (`Person` of engine/core/limits/quota.py). $5: for how long a conversation is
 -- open.
 WITH expired AS (
     DELETE FROM quota_people WHERE scope = $1 AND counted_at <= now() - make_interval(secs => $4) RETURNING 1)

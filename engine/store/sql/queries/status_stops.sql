@@ -1,4 +1,4 @@
--- Stops that failed statuses ask for: see engine/webhooks/status_stops.py.
+-- Stops that failed statuses ask for: see engine/store/status_stops.py.
 
 -- name: reported
 -- The news of our messages in the groups $1 and the taken events, in the order of their arrival: failures with any code but $2,

@@ -30,7 +30,7 @@ CREATE TABLE campaigns (
     name             text        NOT NULL UNIQUE,
     external_id      text        UNIQUE,      -- a second name, given by the user's own system
     content_hash     text        NOT NULL,    -- of the audience file and all options: the same input again changes nothing
-    options          jsonb       NOT NULL,    -- as the command line gave them
+    options          jsonb       NOT NULL,    -- as given, by key; beside them the hashes of what files held
     retry_of         bigint      REFERENCES campaigns,  -- the campaign whose failed recipients this one sends to; NULL: none
     state            text        NOT NULL DEFAULT 'draft'
         CHECK (state IN ('draft', 'scheduled', 'running', 'paused', 'finished', 'cancelled', 'expired')),
@@ -40,7 +40,7 @@ CREATE TABLE campaigns (
                                               -- written before says nothing about the time after
     template         jsonb       NOT NULL,    -- name, language and definition, frozen by the plan. With several templates, such
                                               -- as one for each language, this is the first, and its key "others" holds the
-                                              -- rest: engine/core/campaign_template.py
+                                              -- rest: engine/core/template/campaign_template.py
     phone_number_ids text[]      NOT NULL,    -- the numbers that may send it
     priority         text        NOT NULL DEFAULT 'normal'  -- a number sends the higher priority first; urgent: a message to
         CHECK (priority IN ('low', 'normal', 'high', 'urgent')),  -- one person

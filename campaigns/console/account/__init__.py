@@ -1,0 +1,1 @@
+"""The account in the console: numbers, templates, prices, users and tokens."""

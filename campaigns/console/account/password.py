@@ -1,0 +1,60 @@
+"""The page of a user's own password."""
+
+from __future__ import annotations
+
+import time
+
+from aiohttp import web
+
+from drumbeat.campaigns.console.web.access import Caller, Via
+from drumbeat.campaigns.console.web.context import caller_of, console_of
+from drumbeat.campaigns.console.web.problems import MESSAGES, Problem, Refused, problem_of
+from drumbeat.campaigns.console.web.rendering import page, redirect
+from drumbeat.campaigns.console.web.users import change_password
+from drumbeat.engine.errors import NotFound, UsageError
+
+DONE = "/password?changed=yes"
+
+
+async def show(request: web.Request) -> web.Response:
+    _of_session(request)
+    return _form(request)
+
+
+def _of_session(request: web.Request) -> Caller:
+    """Return the caller. NotFound for a caller whose password is not kept here."""
+    caller = caller_of(request)
+    if caller.via is not Via.SESSION:
+        raise NotFound("you signed in without a password of this console")
+    return caller
+
+
+def _form(request: web.Request, problem: Problem | None = None) -> web.Response:
+    status = 200 if problem is None else problem.status
+    return page(request, "password.html.j2", status, problem=problem, changed="changed" in request.query)
+
+
+def _require_same(new: str, again: str) -> None:
+    if new != again:
+        raise UsageError("the new password was not typed the same twice")
+
+
+async def change(request: web.Request) -> web.Response:
+    """Change the password. Attempts count like those to sign in: an open session must not help to guess the
+    password.
+    """
+    caller, console, given = _of_session(request), console_of(request), await request.post()
+    present, new, again = (str(given.get(field, "")) for field in ("present", "password", "again"))
+    address = console.door.address_of(request)
+    wait_s = console.sign_in_limit.wait_s(caller.name, address, time.monotonic())
+    if wait_s:
+        raise Refused(429, "too_many_attempts", wait_s=wait_s)
+    try:
+        _require_same(new, again)
+        is_right = await change_password(console.pool, caller.name, present, new, session=caller.secret)
+    except UsageError as error:
+        return _form(request, problem_of(error))
+    if not is_right:
+        return _form(request, Problem(403, "password_wrong", MESSAGES["password_wrong"]))
+    console.sign_in_limit.forgive(caller.name, time.monotonic())
+    return redirect(DONE)

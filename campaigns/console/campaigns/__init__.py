@@ -1,0 +1,1 @@
+"""Campaigns in the console: listed, watched, steered, changed and exported."""

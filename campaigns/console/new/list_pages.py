@@ -1,0 +1,154 @@
+"""The first step of a new campaign: the list of recipients. It is uploaded, and its columns are
+recognised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+from aiohttp import web
+
+from drumbeat.campaigns.audience.check.row_check import row_check
+from drumbeat.campaigns.audience.open.opening import sheets_of
+from drumbeat.campaigns.console.new.choices import drop_corrections, read_choices, write_choices
+from drumbeat.campaigns.console.new.like import choose_like
+from drumbeat.campaigns.console.new.list_rules import phone_rules
+from drumbeat.campaigns.console.new.step import Step, step_of
+from drumbeat.campaigns.console.web.context import console_of
+from drumbeat.campaigns.console.web.forms import next_part, upload_of
+from drumbeat.campaigns.console.web.problems import Problem, Refused, problem_of
+from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, with_query
+from drumbeat.campaigns.console.web.uploads import Upload, store_upload
+from drumbeat.campaigns.results.campaign_pages import campaign_page
+from drumbeat.engine.errors import DrumbeatError
+
+SHEETS_FILE = "sheets.json"
+COLUMNS_MAX = 100  # with a text for empty cells; no message takes more
+CAMPAIGNS_OFFERED = 20  # to leave their recipients out; the newest
+OF_ONE_SHEET = ("phone_column", "default", "param", "language_column")
+AS_MOBILE = ("BR", "MX", "AR")
+
+
+async def show_upload(request: web.Request) -> web.Response:
+    return _upload_page(request, None)
+
+
+async def upload(request: web.Request) -> web.Response:
+    """Store the file, and go on to its address."""
+    part = await next_part(request, "audience")
+    if not part.filename:
+        raise Refused(422, "wrong_input", what="no file was chosen")
+    try:
+        stored = await store_upload(console_of(request).own, part)
+    except (DrumbeatError, Refused) as error:
+        return _upload_page(request, problem_of(error))
+    if name := request.query.get("like", ""):
+        await choose_like(request, stored, name)
+    return redirect(with_query(path_of("new", stored.reference), like=name))
+
+
+async def show_list(request: web.Request) -> web.Response:
+    """Show the first rows, and the kind of each column. If the file is no table, show the form for another
+    one.
+    """
+    stored = upload_of(request)
+    try:
+        sheets = await _sheets(stored)
+    except DrumbeatError as error:
+        return _upload_page(request, problem_of(error))
+    if len(sheets) > 1 and "sheet" not in read_choices(stored):
+        return page(request, "new_sheet.html.j2", upload=stored, sheets=sheets, problem=None)
+    return await _list(request, stored, sheets)
+
+
+async def save_list(request: web.Request) -> web.Response:
+    """Keep the choices, and go on to the check. Another worksheet is another list."""
+    fields: Any = await request.post()
+    stored = upload_of(request)
+    sheet = str(fields.get("sheet", "")) or None
+    if sheet is not None and sheet != read_choices(stored).get("sheet"):
+        drop_corrections(stored)
+        write_choices(stored, sheet=sheet, **dict.fromkeys(OF_ONE_SHEET))
+        return redirect(path_of("new", stored.reference))
+    step = await step_of(request)
+    chosen = chosen_of(fields, step)
+    typed = replace(step, choices={**step.choices, **chosen})
+    try:
+        row_check(step.seen.columns, stored.name, phone_rules(stored, typed.choices))
+    except DrumbeatError as error:
+        return _list_page(request, typed, await _sheets(stored), await _offered(request), problem_of(error))
+    write_choices(stored, **{name: value or None for name, value in chosen.items()})
+    return redirect(step.path("rows"))
+
+
+def chosen_of(fields: Any, step: Step) -> dict[str, Any]:
+    """Return the choices of the form. An empty value means that nothing is chosen."""
+    columns = step.seen.columns[:COLUMNS_MAX]
+    phone_column = str(fields.get("phone_column", ""))
+    texts = [str(fields.get(f"empty.{index}", "")).strip() for index in range(len(columns))]
+    return {
+        "phone_column": phone_column,
+        "region": str(fields.get("region", "")).strip(),
+        "as_mobile": [country for country in AS_MOBILE if f"as_mobile.{country}" in fields],
+        "default": {
+            column: text
+            for column, text in zip(columns, texts, strict=True)
+            if text and column != phone_column
+        },
+        "exclude": [*step.upload.beside, *map(str, fields.getall("exclude", []))],
+    }
+
+
+async def _list(request: web.Request, stored: Upload, sheets: list[str]) -> web.Response:
+    try:
+        step = await step_of(request)
+    except DrumbeatError as error:
+        problem = problem_of(error)
+        if len(sheets) < 2:
+            return _upload_page(request, problem)
+        return page(
+            request, "new_sheet.html.j2", problem.status, upload=stored, sheets=sheets, problem=problem
+        )
+    return _list_page(request, step, sheets, await _offered(request), None)
+
+
+def _list_page(
+    request: web.Request, step: Step, sheets: list[str], offered: list[str], problem: Problem | None
+) -> web.Response:
+    chosen = [name for name in step.choices.get("exclude", []) if name not in step.upload.beside]
+    return page(
+        request,
+        "new_list.html.j2",
+        200 if problem is None else problem.status,
+        step=step,
+        sheets=sheets,
+        campaigns=list(dict.fromkeys([*chosen, *offered])),
+        as_mobile=AS_MOBILE,
+        columns_max=COLUMNS_MAX,
+        problem=problem,
+    )
+
+
+def _upload_page(request: web.Request, problem: Problem | None) -> web.Response:
+    status, most = 200 if problem is None else problem.status, console_of(request).own.upload_bytes_max
+    like = request.query.get("like", "")
+    return page(request, "new_upload.html.j2", status, problem=problem, bytes_max=most, like=like)
+
+
+async def _offered(request: web.Request) -> list[str]:
+    async with console_of(request).pool.acquire() as connection:
+        found = await campaign_page(connection, limit=CAMPAIGNS_OFFERED)
+    return [each.name for each in found.campaigns if each.planned_at is not None]
+
+
+async def _sheets(stored: Upload) -> list[str]:
+    """Return the sheets of a workbook. They are kept, because opening a large workbook takes seconds."""
+    kept: list[str] | None = stored.read_json(SHEETS_FILE)
+    if kept is not None:
+        return kept
+    async with stored.errors_named():
+        found = await asyncio.to_thread(sheets_of, stored.path)
+    stored.write_json(SHEETS_FILE, found)
+    return found

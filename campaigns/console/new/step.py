@@ -1,0 +1,66 @@
+"""The base of the three steps of a new campaign: the list, the message, and the sending.
+
+Each step has an address. The file is uploaded once, and the choices are kept beside it, so back and forward
+work, and a step can be left and continued.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from aiohttp import web
+
+from drumbeat.campaigns.audience.check.glimpse import Glimpse, glimpse, guess_phone_column
+from drumbeat.campaigns.console.new.choices import read_choices
+from drumbeat.campaigns.console.web.forms import upload_of
+from drumbeat.campaigns.console.web.rendering import path_of
+from drumbeat.campaigns.console.web.uploads import Upload
+from drumbeat.campaigns.options.sources import ReadOptions
+
+GLIMPSE_FILE = "glimpse.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The state that every step starts from: the file, its columns, and the choices so far."""
+
+    upload: Upload
+    seen: Glimpse
+    choices: dict[str, Any]
+
+    @property
+    def phone_column(self) -> str:
+        chosen = str(self.choices.get("phone_column", ""))
+        return chosen if chosen in self.seen.columns else guess_phone_column(self.seen.columns) or ""
+
+    def samples(self, column: str) -> list[str]:
+        """Return the first values of a column, or nothing for a name that is no column."""
+        columns = list(self.seen.columns)
+        return list(self.seen.samples[columns.index(column)]) if column in columns else []
+
+    def path(self, *parts: str) -> str:
+        """Return the address of a step, or of the list without parts."""
+        return path_of("new", self.upload.reference, *parts)
+
+
+async def step_of(request: web.Request) -> Step:
+    """Return the state of a step. NotFound if there is no such upload, and UnreadableAudience if the file is
+    no table.
+    """
+    upload = upload_of(request)
+    choices = read_choices(upload)
+    return Step(upload, await glimpse_of(upload, choices), choices)
+
+
+async def glimpse_of(upload: Upload, choices: dict[str, Any]) -> Glimpse:
+    """Return the columns and first rows. They are kept, because reading a large workbook takes seconds."""
+    sheet = choices.get("sheet")
+    kept = upload.read_json(GLIMPSE_FILE)
+    if kept is None or kept["sheet"] != sheet:
+        async with upload.errors_named():
+            seen = await asyncio.to_thread(glimpse, upload.path, ReadOptions(None, sheet))
+        kept = {"sheet": sheet, **asdict(seen)}
+        upload.write_json(GLIMPSE_FILE, kept)
+    return Glimpse(tuple(kept["columns"]), kept["samples"], kept["form"])

@@ -1,1 +1,0 @@
-"""The pages, rendered on the server. A reader without scripts can read and do everything."""

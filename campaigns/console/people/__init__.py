@@ -1,0 +1,1 @@
+"""People in the console: recipients, replies, one person, and the suppression list."""

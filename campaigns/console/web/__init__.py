@@ -1,0 +1,1 @@
+"""What any web interface needs: access, forms, problems, limits, streams, jobs, language and rendering."""

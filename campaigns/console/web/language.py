@@ -1,0 +1,104 @@
+"""The words of the pages in the reader's language, and times on one clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from functools import cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from markupsafe import Markup, escape
+
+from drumbeat.campaigns.texts import Texts, is_near, words_of
+
+__all__ = ["COOKIE", "LANGUAGES", "PageTexts", "Texts", "choose_language", "texts_of"]
+
+LANGUAGES = ("en", "de")
+COOKIE = "drumbeat_language"
+_PLACES = ("sending.", "message.option_", "list.")  # where the label of an option stands among the texts
+
+
+class Exactness(StrEnum):
+    """The exactness of a written time. The script of the pages writes times in the same forms."""
+
+    SECOND = "second"
+    MINUTE = "minute"
+    CLOCK = "clock"
+
+
+@dataclass(frozen=True, slots=True)
+class PageTexts(Texts):
+    """The texts of a page. Times are elements of HTML in `zone`, which the page names once. The script of the
+    pages shows them in the zone of the browser.
+    """
+
+    zone: str = "UTC"
+    of_codes: Mapping[str, str] = field(default_factory=dict)
+
+    def of_code(self, text: str) -> str:
+        """Return the meaning or remedy of an error code, by its English words."""
+        return self.of_codes.get(text, text)
+
+    def option(self, key: str) -> str:
+        """Return the label of an option's field on the pages, or the key if no page has a field for it."""
+        labels = (self.words.get(f"{place}{key}") for place in _PLACES)
+        label = next(filter(None, labels), None)
+        return key if label is None else f"“{label}”"
+
+    def __call__(self, key: str, **values: Any) -> str:
+        form = self.form_of(key, values)
+        if any(isinstance(value, Markup) for value in values.values()):
+            return escape(form).format(**values)
+        return form.format(**values)
+
+    def time(self, moment: datetime | None, zone: str = "") -> str:
+        """Return a time on the clock of `zone`, with the name of the zone. Without a zone, use the clock of
+        the page.
+        """
+        if moment is None:
+            return ""
+        if zone:
+            return f"{self.text_of(moment, Exactness.MINUTE, zone)} {zone}"
+        return self._element(moment, Exactness.SECOND)
+
+    def clock(self, moment: datetime) -> str:
+        """Return the time to the minute, with its date unless it is near."""
+        return self._element(moment, Exactness.CLOCK if is_near(moment) else Exactness.MINUTE)
+
+    def text_of(self, moment: datetime, exactness: Exactness, zone: str = "") -> str:
+        """Return the time in the form of the language."""
+        return moment.astimezone(ZoneInfo(zone or self.zone)).strftime(self.words[f"time.{exactness}"])
+
+    def _element(self, moment: datetime, exactness: Exactness) -> Markup:
+        return Markup('<time datetime="{}" data-time="{}">{}</time>').format(
+            moment.isoformat(), exactness, self.text_of(moment, exactness)
+        )
+
+
+@cache
+def texts_of(code: str, zone: str = "UTC") -> PageTexts:
+    words = words_of("drumbeat.campaigns.results.texts", code) | words_of(
+        "drumbeat.campaigns.console.texts", code
+    )
+    return PageTexts(code, words, zone, {} if code == LANGUAGES[0] else code_texts(code))
+
+
+def code_texts(code: str) -> dict[str, str]:
+    """Return the meanings and remedies of error codes in a language, by the words of
+    `engine.core.error_codes`.
+    """
+    return words_of("drumbeat.campaigns.console.texts", f"codes_{code}")
+
+
+def choose_language(chosen: str | None, accepted: str) -> str:
+    """Return the chosen language, else the first known one of the header Accept-Language, else English."""
+    if chosen in LANGUAGES:
+        return str(chosen)
+    for part in accepted.split(","):
+        code = part.split(";")[0].strip().lower()[:2]
+        if code in LANGUAGES:
+            return code
+    return LANGUAGES[0]

@@ -1,0 +1,129 @@
+"""The OpenAPI document of the interface, made from its operations."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import orjson
+from aiohttp import web
+from pydantic import BaseModel, TypeAdapter
+
+from drumbeat.campaigns.console.campaigns.steering_shapes import Job
+from drumbeat.campaigns.console.operations import OPERATIONS, PREFIX, Operation
+from drumbeat.campaigns.console.web.problems import CODES, CONTENT_TYPE
+from drumbeat.campaigns.console.web.replying import KEY_CHARACTERS_MAX, KEY_HEADER
+
+Schema = dict[str, Any]
+PATH = f"{PREFIX}/openapi.json"
+TEXT: Schema = {"type": "string"}
+SCHEMA_PATH = "#/components/schemas/{model}"
+PROBLEM: Schema = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("type", "title", "detail", "where", "remedy"), TEXT),
+        "status": {"type": "integer"},
+        "code": {"enum": CODES},
+    },
+    "required": ["type", "title", "status", "detail", "code", "where", "remedy"],
+    "additionalProperties": False,
+}
+
+
+async def serve_document(_: web.Request) -> web.Response:
+    return web.Response(body=orjson.dumps(document()), content_type="application/json")
+
+
+@cache
+def document() -> Schema:
+    """Return the document, in OpenAPI 3.1."""
+    schemas: dict[str, Schema] = {"Problem": PROBLEM}
+    paths: dict[str, Schema] = {}
+    for operation in OPERATIONS:
+        described = _describe(operation, schemas)
+        paths.setdefault(PREFIX + operation.path, {})[operation.method.lower()] = described
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Drumbeat",
+            "version": version("drumbeat"),
+            "description": "Campaigns, recipients, numbers, templates and the suppression list.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
+
+
+def _describe(operation: Operation, schemas: dict[str, Schema]) -> Schema:
+    reply = TEXT if operation.reply is None else _schema(operation.reply, schemas, "serialization")
+    found: Schema = {
+        "summary": operation.summary,
+        "description": f"Needs the role {operation.role.value}.",
+        "operationId": _name(operation),
+        "parameters": _parameters(operation, schemas),
+        "responses": {
+            str(operation.status): {
+                "description": "Done",
+                "content": {operation.media_type: {"schema": reply}},
+            },
+            "default": {
+                "description": "A problem",
+                "content": {CONTENT_TYPE: {"schema": {"$ref": SCHEMA_PATH.format(model="Problem")}}},
+            },
+        },
+    }
+    if operation.takes_long:
+        found["responses"]["202"] = {
+            "description": "The work goes on as a job: `Location` is the address of its progress",
+            "headers": {"Location": {"schema": TEXT}},
+            "content": {operation.media_type: {"schema": _schema(Job, schemas, "serialization")}},
+        }
+    if operation.request is not None:
+        body = _schema(operation.request, schemas, "validation")
+        found["requestBody"] = {"required": True, "content": {operation.request_type: {"schema": body}}}
+    return found
+
+
+def _name(operation: Operation) -> str:
+    """Return the operation's id, such as `post_campaigns_name_start`."""
+    return "_".join([operation.method.lower(), *re.findall(r"\w+", operation.path.replace("-", "_"))])
+
+
+def _parameters(operation: Operation, schemas: dict[str, Schema]) -> list[Schema]:
+    found: list[Schema] = [
+        {"name": name, "in": "path", "required": True, "schema": TEXT}
+        for name in re.findall(r"\{(\w+)\}", operation.path)
+    ]
+    query = _inline(operation.query, schemas)
+    needed = query.get("required", ())
+    found += [
+        {"name": name, "in": "query", "required": name in needed, "schema": schema}
+        for name, schema in query.get("properties", {}).items()
+    ]
+    if operation.takes_key:
+        schema = {"type": "string", "maxLength": KEY_CHARACTERS_MAX}
+        needs = operation.needs_key
+        found.append({"name": KEY_HEADER, "in": "header", "required": needs, "schema": schema})
+    return found
+
+
+def _inline(model: type[BaseModel], schemas: dict[str, Schema]) -> Schema:
+    schema = TypeAdapter(model).json_schema(ref_template=SCHEMA_PATH)
+    schemas.update(schema.pop("$defs", {}))
+    return schema
+
+
+def _schema(model: Any, schemas: dict[str, Schema], mode: Any) -> Schema:
+    """Return a reference to the schema of a class. Add to `schemas` that schema and all schemas that
+    it uses.
+    """
+    schema = TypeAdapter(model).json_schema(ref_template=SCHEMA_PATH, mode=mode)
+    schemas.update(schema.pop("$defs", {}))
+    schemas[model.__name__] = schema
+    return {"$ref": SCHEMA_PATH.format(model=model.__name__)}

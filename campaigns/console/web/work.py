@@ -1,0 +1,64 @@
+"""The pages of work that may take longer than a request. A page shows the progress, then the result or the
+form.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+
+from drumbeat.campaigns.console.web.access import CSRF_FIELD
+from drumbeat.campaigns.console.web.context import console_of
+from drumbeat.campaigns.console.web.jobs import Work
+from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, render, texts_for
+from drumbeat.campaigns.console.web.replying import reference_of
+from drumbeat.campaigns.console.web.streams import stream_events
+from drumbeat.engine.errors import NotFound
+
+WAIT_S = 1.5  # most work is done by then, and nobody sees that it takes time
+
+
+async def attempt_long(
+    request: web.Request, template: str, work: Work, *, costly: bool = True, **values: Any
+) -> web.Response:
+    """Do the work and go to the address that it returns. If it takes a while, go to its page. `template`,
+    `values`: the form, which is shown again with the reason if the work is refused.
+    """
+    posted = await request.post()
+    fields = sorted((name, str(value)) for name, value in posted.items() if name != CSRF_FIELD)
+    reference = reference_of(request, repr(fields).encode())
+    job = console_of(request).jobs.begin(_key(reference), work, costly=costly, form=(template, values))
+    if not await job.wait(WAIT_S):
+        return redirect(path_of("work", reference))
+    if job.problem is not None:
+        return page(request, template, job.problem.status, problem=job.problem, **values)
+    return redirect(job.value)
+
+
+async def show_work(request: web.Request) -> web.Response:
+    reference = request.match_info["reference"]
+    job = console_of(request).jobs.find(_key(reference))
+    if job is None or job.form is None:
+        raise NotFound("this work is not known any more", remedy="the list of campaigns shows what it did")
+    if not job.has_ended:
+        part = render("job_live.html.j2", texts_for(request), job=job)
+        return page(request, "work.html.j2", part=part, stream=f"/live{path_of('work', reference)}")
+    if job.problem is None:
+        return redirect(job.value)
+    template, values = job.form
+    return page(request, template, problem=job.problem, **values)
+
+
+async def stream_work(request: web.Request) -> web.StreamResponse:
+    """Send the progress. When the work has ended, the page loads again."""
+    texts, key = texts_for(request), _key(request.match_info["reference"])
+
+    async def read() -> str:
+        return render("job_live.html.j2", texts, job=console_of(request).jobs.running(key))
+
+    return await stream_events(request, "view", read)
+
+
+def _key(reference: str) -> str:
+    return f"page/{reference}"

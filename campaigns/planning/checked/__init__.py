@@ -1,0 +1,1 @@
+"""Step 2: the options are checked against the database: the end, the numbers, the templates."""

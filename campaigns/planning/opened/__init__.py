@@ -1,0 +1,1 @@
+"""Step 1: the audience and whatever else identifies the campaign are opened, and its names are locked."""

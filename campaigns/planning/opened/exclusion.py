@@ -1,0 +1,82 @@
+"""The people whom a campaign leaves out: those of a file, or the recipients of another campaign."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from drumbeat.campaigns.audience.check.columns import MissingColumn
+from drumbeat.campaigns.audience.check.row_check import RowCheck, RowRules, row_check
+from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
+from drumbeat.campaigns.campaign import find_campaign, require_planned
+from drumbeat.campaigns.sql import statements
+from drumbeat.campaigns.stored_recipients import require_kept
+from drumbeat.engine.core.phone_aliases import canonical_phone
+from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.store.copying import copy_text
+from drumbeat.engine.store.database import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A file or a campaign that `exclude` names. `content` identifies it."""
+
+    content: str
+    source: OpenAudience | None
+    campaign_id: int | None
+
+
+async def open_exclusions(
+    connection: Connection, names: Sequence[str], files: ExitStack
+) -> Sequence[Exclusion]:
+    """Open each exclusion: a file if there is one of the name, else a campaign. `files` closes them."""
+    return [await _opened(connection, name, files) for name in names]
+
+
+async def _opened(connection: Connection, name: str, files: ExitStack) -> Exclusion:
+    path = Path(name)
+    if await asyncio.to_thread(path.exists):
+        source = await asyncio.to_thread(files.enter_context, open_table(path))
+        return Exclusion(await asyncio.to_thread(source.sha256), source, None)
+    campaign = await find_campaign(connection, name)
+    require_planned(campaign)
+    await require_kept(connection, campaign.campaign_id, name)
+    return Exclusion(f"campaign {campaign.name}", None, campaign.campaign_id)
+
+
+async def stage_exclusions(connection: Connection, exclusions: Sequence[Exclusion], rules: RowRules) -> None:
+    """Write their canonical phones to the session's table `excluded`.
+
+    Raise ConfigurationError if a phone of a file cannot be read: that person would get the message.
+    """
+    for exclusion in exclusions:
+        if exclusion.source is None:
+            await connection.execute(statements("plan")["exclude_campaign"], exclusion.campaign_id)
+        else:
+            await copy_text(connection, "excluded", _phones(exclusion.source, rules))
+
+
+async def _phones(source: OpenAudience, rules: RowRules) -> AsyncIterator[bytes]:
+    table = await asyncio.to_thread(source.table)
+    check = _check(table.header, table.name, rules)
+    for batch in check.batches(table):
+        if batch.rejects:
+            reject = batch.rejects[0]
+            raise ConfigurationError(
+                "the phone {phone!r} of {exclude} cannot be read: {reason}",
+                where=f"{table.name}, line {reject.line}",
+                remedy="correct it, or this person would get the message",
+                values={"phone": reject.value, "reason": reject.reason},
+            )
+        yield "".join(f"{canonical_phone(phone)}\n" for phone in batch.phones).encode()
+    source.require_unchanged()
+
+
+def _check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
+    """Return the check by the campaign's column of phones, or by `phone` in a list of another origin."""
+    plain = RowRules(region=rules.region, as_mobile=rules.as_mobile)
+    try:
+        return row_check(header, where, replace(plain, phone_column=rules.phone_column, mapped=rules.mapped))
+    except MissingColumn:
+        return row_check(header, where, plain)

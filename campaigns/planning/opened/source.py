@@ -1,0 +1,37 @@
+"""The opening of a campaign's audience, wherever it comes from."""
+
+import asyncio
+from contextlib import ExitStack
+from pathlib import Path
+
+from drumbeat.campaigns.audience.open.campaign_source import spool_campaign
+from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
+from drumbeat.campaigns.audience.open.spool import Spool
+from drumbeat.campaigns.audience.open.sql_source import spool_query
+from drumbeat.campaigns.options.sources import CampaignResult, SqlQuery
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.progress import STATEMENT_TIMEOUT_S
+from drumbeat.engine.store.database import close, connect
+
+
+async def open_source(url: str, spec: CampaignSpec, files: ExitStack) -> OpenAudience:
+    """Return the open audience. `files` closes what it needs. `url` is that of Drumbeat's database.
+
+    Rows that are not in a file are all read here, so that no transaction stays open while they are planned.
+    """
+    if isinstance(spec.source, Path):
+        # Reading a workbook takes seconds; the loop must notice a signal meanwhile.
+        return await asyncio.to_thread(files.enter_context, open_table(spec.source, spec.reading))
+    spool = files.enter_context(Spool(spec.audience_name))
+    noted = await _filled(url, spec.source, spool)
+    return OpenAudience(spool.name, spool, noted=noted)
+
+
+async def _filled(url: str, audience: SqlQuery | CampaignResult, spool: Spool) -> dict[str, str]:
+    if isinstance(audience, SqlQuery):
+        return await spool_query(audience, spool)
+    connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
+    try:
+        return await spool_campaign(connection, audience, spool)
+    finally:
+        await close(connection)

@@ -1,0 +1,42 @@
+"""The rules that the options of a campaign set for each row."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.template_choice import TemplateChoice
+from drumbeat.campaigns.options.sources import CampaignResult
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.engine.core.template.campaign_template import CampaignTemplate
+
+
+def rules_for(spec: CampaignSpec, templates: Sequence[CampaignTemplate]) -> RowRules:
+    """Return the rules of `spec`, with the choice between the templates if there is one."""
+    if spec.language_column is None and not spec.variants:
+        return _spec_rules(spec)
+    languages = tuple(dict.fromkeys(template.language for template in templates))
+    weights = tuple(variant.weight for variant in spec.variants) or (1,)
+    experiment = spec.name if spec.experiment is None else spec.experiment
+    return replace(
+        _spec_rules(spec), choice=TemplateChoice(languages, spec.language_column, experiment, weights)
+    )
+
+
+def _spec_rules(spec: CampaignSpec) -> RowRules:
+    """Return the rules of the rows. Stored people were read before, so no rule of a file applies to them."""
+    if isinstance(spec.source, CampaignResult):
+        return RowRules(params=tuple(spec.param or ()), is_stored=True)
+    return file_rules(spec)
+
+
+def file_rules(spec: CampaignSpec) -> RowRules:
+    """Return the rules of files: of the audience, if it is one, and of those that `exclude` names."""
+    return RowRules(
+        spec.phone_column,
+        tuple(spec.param or ()),
+        spec.region,
+        spec.mapped,
+        spec.defaults,
+        tuple(spec.as_mobile or ()),
+        corrections=spec.corrections,
+    )

@@ -1,0 +1,108 @@
+"""The step that checks and stages the rows, and lists those that it rejects."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from drumbeat.campaigns.audience.check.parallel_check import staged_batches
+from drumbeat.campaigns.audience.check.reject_file import (
+    RejectFile,
+    default_rejects_path,
+    require_no_reject_list,
+)
+from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.staged_batch import CheckSpec
+from drumbeat.campaigns.audience.open.encoding import Encoding
+from drumbeat.campaigns.audience.open.reader import AudienceTable
+from drumbeat.campaigns.finding import ListFinding
+from drumbeat.campaigns.planning.checked.step import Checked
+from drumbeat.campaigns.planning.checked.template_set import check_languages, with_recipients
+from drumbeat.campaigns.planning.opened.exclusion import stage_exclusions
+from drumbeat.campaigns.planning.opened.step import Opened
+from drumbeat.campaigns.planning.staged.filling import Filling, fill
+from drumbeat.campaigns.planning.staged.limits import require_recipients
+from drumbeat.campaigns.planning.staged.recent import RecentCampaign, recent_campaigns
+from drumbeat.campaigns.planning.staged.spec_rules import file_rules
+from drumbeat.campaigns.planning.staged.staging import StagedRows, find_duplicates, stage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AudienceFound:
+    """The facts about an audience that was read.
+
+    `encoding` is how it was decoded. `rejects_path` is the list of rejected and duplicate rows, if there are
+    any and a list is kept; `reject_codes` counts them. `unmatched` counts rows by a language that no template
+    has; they get the fallback. `findings` warn of what good rows hold. `heads` are those of a dry run that
+    counts them, see `create_campaign`.
+    """
+
+    encoding: Encoding | None = None
+    rejects_path: Path | None = None
+    reject_codes: Mapping[str, int] = field(default_factory=dict)
+    unmatched: Mapping[str, int] = field(default_factory=dict)
+    findings: Sequence[ListFinding] = ()
+    heads: Sequence[Mapping[str, Any]] = ()
+
+
+NOT_READ = AudienceFound()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staged:
+    """The staged rows, and what fills the templates with them. `same_people` are explained by
+    `recent_campaigns`.
+    """
+
+    rows: StagedRows
+    filling: Filling
+    audience: AudienceFound
+    same_people: Sequence[RecentCampaign]
+
+
+async def stage_audience(opened: Opened, checked: Checked, *, keeps_rejects: bool) -> Staged:
+    """Stage the rows, and publish the list of rejects if it is kept.
+
+    Raise UsageError if a placeholder has no column, and ConfigurationError if the audience cannot be read or
+    its counts are not those that the options allow.
+    """
+    spec = opened.asked.spec
+    path = spec.rejects or default_rejects_path(spec.audience_file or Path("audience"))
+    with RejectFile(path, spec.audience_file) as rejects:
+        table = await asyncio.to_thread(opened.source.table)
+        require_no_reject_list(table.header, table.name)
+        filling = fill(spec, checked.templates, table.header)
+        rows = await _stage_rows(opened, table, filling.rules, rejects)
+        published = rejects.publish() if keeps_rejects else None
+    require_recipients(spec, rows, published)
+    check_languages(spec, rows.unmatched)
+    return Staged(
+        rows=rows,
+        filling=Filling(with_recipients(filling.templates, rows.by_template), filling.rules),
+        audience=AudienceFound(
+            encoding=table.encoding,
+            rejects_path=published,
+            reject_codes=dict(rejects.counts),
+            unmatched=rows.unmatched,
+            findings=rows.findings.as_json(),
+        ),
+        same_people=await recent_campaigns(opened.session.connection, spec),
+    )
+
+
+async def _stage_rows(
+    opened: Opened, table: AudienceTable, rules: RowRules, rejects: RejectFile
+) -> StagedRows:
+    session, check = opened.session, CheckSpec(table.header, table.name, rules, table.delimiter)
+    phone_column = check.row_check().phone_column
+    with closing(staged_batches(table, check)) as batches:
+        rows = await stage(session, batches, rejects, table.total_bytes, has_choice=rules.choice is not None)
+    rows.findings.update(table.findings)
+    opened.source.require_unchanged()
+    await stage_exclusions(session.connection, opened.exclusions, file_rules(opened.asked.spec))
+    await find_duplicates(session, rows, rejects, phone_column, has_exclusions=bool(opened.exclusions))
+    return rows

@@ -1,0 +1,1 @@
+"""The events of the service: their records, whom they concern, and whether they are ours."""

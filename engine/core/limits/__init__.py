@@ -1,0 +1,1 @@
+"""The limits on people: who may get a message, how many, and when."""
