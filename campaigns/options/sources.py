@@ -44,6 +44,8 @@ class ReadOptions:
 
 
 AS_IT_IS = ReadOptions()
+# For lists of people to whom nothing is sent: one too many is safe, one too few is not.
+ALL_ROWS = ReadOptions(hidden_rows=HiddenRowsChoice.READ)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,17 @@ from collections.abc import Sequence
 from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 from drumbeat.campaigns.audience.open.sheet_rows import NumberedRow
 from drumbeat.campaigns.audience.open.stored_sheet import StoredSheet
-from drumbeat.campaigns.finding import LINES_MAX
+from drumbeat.campaigns.finding import LINES_MAX, ROWS_HIDDEN
 from drumbeat.campaigns.options.sources import HiddenRowsChoice
 from drumbeat.campaigns.pluralise import pluralise
 
 
 class HiddenRowsUndecided(UnreadableAudience):
-    """A refusal to read a sheet with hidden rows before somebody said what to do with them."""
+    """A refusal to read a sheet with hidden rows before somebody said what to do with them. `count`: how many
+    they are.
+    """
+
+    count = 0
 
 
 class HiddenRowsFound:
@@ -26,7 +30,7 @@ class HiddenRowsFound:
         self.lines: list[int] = []
         self._stored = stored
         self._choice = choice
-        self.code = "rows_hidden_skipped" if choice is HiddenRowsChoice.SKIP else "rows_hidden_read"
+        self.code = "rows_hidden_skipped" if choice is HiddenRowsChoice.SKIP else ROWS_HIDDEN
 
     def leave_out(self, batch: Sequence[NumberedRow], named: Sequence[int]) -> None:
         """Count the hidden rows, and empty them if they are to be skipped: an empty row is no row."""
@@ -42,10 +46,12 @@ class HiddenRowsFound:
         """Raise HiddenRowsUndecided if there are such rows and nobody said what to do with them."""
         if self.count and self._choice is None:
             hidden = pluralise(self.count, "row is hidden", "rows are hidden")
-            raise HiddenRowsUndecided(
+            error = HiddenRowsUndecided(
                 f"{hidden}{' by a filter' if self._stored.is_filtered else ''}",
                 where=f"{where}, row {self.lines[0]}",
                 remedy="say with {hidden_rows} whether to read or to skip them, or show them and save the file",
                 key="hidden_rows",
                 values={},
             )
+            error.count = self.count
+            raise error

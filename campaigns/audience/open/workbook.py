@@ -31,7 +31,7 @@ from drumbeat.campaigns.audience.open.stored_in_ods import read_stored_in_ods
 from drumbeat.campaigns.audience.open.stored_in_xls import read_stored_in_xls
 from drumbeat.campaigns.audience.open.stored_in_xlsx import read_stored_in_xlsx
 from drumbeat.campaigns.audience.open.stored_sheet import Merge, StoredSheet
-from drumbeat.campaigns.finding import Findings
+from drumbeat.campaigns.finding import COLUMN_HIDDEN, Findings
 from drumbeat.campaigns.options.sources import Format, HiddenRowsChoice
 
 NAMES_SHOWN_MAX = 10
@@ -213,7 +213,7 @@ class _Sheet:
         for first, last in self._stored.hidden_columns:
             for at, name in names.items():
                 if first <= at + self._rows.first_column <= last:
-                    findings.add("column_hidden", name)
+                    findings.add(COLUMN_HIDDEN, name)
 
     def _header(self, rows: Iterator[NumberedRow]) -> _Header:
         number, cells = next((number, row) for number, row in rows if any(cell != "" for cell in row))

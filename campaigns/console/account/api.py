@@ -169,7 +169,7 @@ async def import_list(request: web.Request) -> web.Response:
             console.pool, upload, **asked.model_dump(), actor=actor, progress=progress
         )
         listed = first_rejects(upload.rejects) if upload.rejects.exists() else []
-        return {**_change(counts), "rejected": counts.rejected, "rejects": listed}
+        return {**_change(counts), "rejected": counts.rejected, "hidden": counts.hidden, "rejects": listed}
 
     return await worked(request, upload.reference.encode(), work, release=lambda: discard(upload))
 

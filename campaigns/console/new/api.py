@@ -21,7 +21,7 @@ from drumbeat.campaigns.console.web.forms import next_part, upload_of
 from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.replying import body_of, reply, worked
 from drumbeat.campaigns.console.web.uploads import discard, store_upload
-from drumbeat.campaigns.options.sources import ReadOptions
+from drumbeat.campaigns.options.sources import ALL_ROWS, ReadOptions
 from drumbeat.campaigns.progress import ProgressCallback
 from drumbeat.engine.errors import DrumbeatError
 
@@ -38,7 +38,7 @@ async def add(request: web.Request) -> web.Response:
     try:
         async with upload.errors_named():
             sheets = await asyncio.to_thread(sheets_of, upload.path)
-            columns = [] if len(sheets) > 1 else (await asyncio.to_thread(glimpse, upload.path)).columns
+            columns = [] if len(sheets) > 1 else (await asyncio.to_thread(glimpse, upload.path, ALL_ROWS)).columns
     except DrumbeatError:
         discard(upload)
         raise
@@ -58,7 +58,7 @@ async def check(request: web.Request) -> web.Response:
         tuple(asked.as_mobile),
         corrections=read_corrections(upload),
     )
-    checks, reading = console_of(request).checks, ReadOptions(None, asked.sheet)
+    checks, reading = console_of(request).checks, ReadOptions(None, asked.sheet, asked.hidden_rows)
     found = await checks.found(upload, rules, reading, wait_s=CHECK_WAIT_S)
     if found is None:
         under_way = checks.under_way(upload)

@@ -9,6 +9,7 @@ from drumbeat.campaigns.audience.check.bad_rows import KEPT_MAX
 from drumbeat.campaigns.audience.open.reader import COLUMNS_MAX
 from drumbeat.campaigns.console.new.create_request import CreateRequest
 from drumbeat.campaigns.console.new.list_check import FoundList
+from drumbeat.campaigns.options.sources import HiddenRowsChoice
 
 
 class _Request(BaseModel):
@@ -32,6 +33,7 @@ class ListCheckRequest(_Request):
     """
 
     sheet: str | None = None
+    hidden_rows: HiddenRowsChoice | None = None
     phone_column: str = "phone"
     param: list[str] = []
     region: str | None = None

@@ -11,6 +11,7 @@ import asyncio
 from drumbeat.campaigns.audience.check.glimpse import glimpse, guess_phone_column
 from drumbeat.campaigns.audience.suppression_list import import_suppressions
 from drumbeat.campaigns.console.web.uploads import Upload
+from drumbeat.campaigns.options.sources import ALL_ROWS
 from drumbeat.campaigns.phones.suppression import SuppressionCounts
 from drumbeat.campaigns.progress import ProgressCallback, no_progress
 from drumbeat.engine.errors import UsageError
@@ -45,7 +46,7 @@ async def import_upload(
 
 
 def _guess(upload: Upload) -> str:
-    columns = glimpse(upload.path).columns
+    columns = glimpse(upload.path, ALL_ROWS).columns
     found = guess_phone_column(columns)
     if found is None:
         raise UsageError(
