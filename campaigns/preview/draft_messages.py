@@ -9,8 +9,7 @@ from pathlib import Path
 
 from drumbeat.campaigns.audience.check.row_check import row_check
 from drumbeat.campaigns.audience.open.opening import open_table
-from drumbeat.campaigns.audience.open.reader import is_blank
-from drumbeat.campaigns.audience.open.reader import RowBatch
+from drumbeat.campaigns.audience.open.reader import RowBatch, is_blank
 from drumbeat.campaigns.describe_database import describe_database
 from drumbeat.campaigns.options.sources import ReadOptions
 from drumbeat.campaigns.options.spec import CampaignSpec

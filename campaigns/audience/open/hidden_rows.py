@@ -49,7 +49,7 @@ class HiddenRowsFound:
             error = HiddenRowsUndecided(
                 f"{hidden}{' by a filter' if self._stored.is_filtered else ''}",
                 where=f"{where}, row {self.lines[0]}",
-                remedy="say with {hidden_rows} whether to read or to skip them, or show them and save the file",
+                remedy="say with {hidden_rows} whether to read or skip them, or show them and save the file",
                 key="hidden_rows",
                 values={},
             )

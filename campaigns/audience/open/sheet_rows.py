@@ -18,7 +18,7 @@ from drumbeat.campaigns.audience.open.stored_sheet import ISO, ColumnStyles, Mer
 
 Cell = str | float | bool | date | datetime | time | timedelta
 NumberedRow = tuple[int, list[Cell]]
-_EPOCH, _FIRST_MARCH = datetime(1899, 12, 30), datetime(1900, 3, 1)  # noqa: DTZ001 - no zone
+_EPOCH, _FIRST_MARCH = datetime(1899, 12, 30), datetime(1900, 3, 1)
 _DAY_S = 86_400
 _DAYS_TO_1904 = 1_462
 
@@ -170,7 +170,9 @@ class _Style:
         return UNNAMED if text is None else text
 
 
-def merged_rows(rows: Iterator[NumberedRow], merges: Sequence[Merge], first_column: int) -> Iterator[NumberedRow]:
+def merged_rows(
+    rows: Iterator[NumberedRow], merges: Sequence[Merge], first_column: int
+) -> Iterator[NumberedRow]:
     """Give a merged value to each row of its cells, in their first column.
 
     Whether the other columns have the same value, nobody can tell: they get the word of an error. A row that
@@ -192,7 +194,9 @@ def merged_rows(rows: Iterator[NumberedRow], merges: Sequence[Merge], first_colu
 
 def _fill(cells: list[Cell], merges: Sequence[tuple[Merge, Cell]], row: int, first_column: int) -> None:
     for merge, _ in merges:
-        covered = range(max(merge.left - first_column + (row == merge.top), 0), merge.right - first_column + 1)
+        covered = range(
+            max(merge.left - first_column + (row == merge.top), 0), merge.right - first_column + 1
+        )
         for at in covered:
             if at < len(cells):
                 cells[at] = ""
@@ -219,7 +223,7 @@ def _serial(value: date | time | timedelta) -> float:
         return value.total_seconds() / _DAY_S
     if isinstance(value, time):
         return (value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6) / _DAY_S
-    moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)  # noqa: DTZ001
+    moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
     days = (moment - _EPOCH).total_seconds() / _DAY_S
     return days if moment >= _FIRST_MARCH else days - 1
 

@@ -241,9 +241,7 @@ class _Sheet:
                 )
 
     def _refuse_unnamed(self, header: _Header, batch: Sequence[NumberedRow]) -> None:
-        found = (
-            (row, at) for row, cells in batch for at in header.unnamed if cells[at] not in ("", MERGED)
-        )
+        found = ((row, at) for row, cells in batch for at in header.unnamed if cells[at] not in ("", MERGED))
         if (first := next(found, None)) is None:
             return
         row, letters = first[0], column_letters(self._rows.first_column + first[1])

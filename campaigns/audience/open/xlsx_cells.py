@@ -16,7 +16,9 @@ TRUE = ("1", "true", "on")
 
 
 # A cell as most programs write it. What is written in another way is read element by element.
-_PLAIN_CELL = re.compile(rb'<c r="([A-Z]{1,3})([0-9]{1,7})"(?: s="([0-9]{1,6})")?(?: t="[a-z]+[A-Z]?[a-z]*")?/?>')
+_PLAIN_CELL = re.compile(
+    rb'<c r="([A-Z]{1,3})([0-9]{1,7})"(?: s="([0-9]{1,6})")?(?: t="[a-z]+[A-Z]?[a-z]*")?/?>'
+)
 _PLAIN_ROW = re.compile(rb'<row r="([0-9]{1,7})"')
 _UNUSUAL = (b"<!", b":c ", b"<c\n", b"<c\r", b"<c\t", b"\x00")
 
@@ -120,9 +122,11 @@ class CellsReading:
         self._column = -1
         height = attributes.get("ht")
         hidden = attributes.get("hidden")
-        if hidden in TRUE or (height is not None and _is_nothing(height)):
-            self.stored.hidden_rows.add(self._row, self._row)
-        elif self._hides_rows and hidden is None and height is None:
+        if (
+            hidden in TRUE
+            or (height is not None and _is_nothing(height))
+            or (self._hides_rows and hidden is None and height is None)
+        ):
             self.stored.hidden_rows.add(self._row, self._row)
 
     def _start_columns(self, attributes: Mapping[str, str]) -> None:

@@ -38,7 +38,9 @@ async def add(request: web.Request) -> web.Response:
     try:
         async with upload.errors_named():
             sheets = await asyncio.to_thread(sheets_of, upload.path)
-            columns = [] if len(sheets) > 1 else (await asyncio.to_thread(glimpse, upload.path, ALL_ROWS)).columns
+            columns = (
+                [] if len(sheets) > 1 else (await asyncio.to_thread(glimpse, upload.path, ALL_ROWS)).columns
+            )
     except DrumbeatError:
         discard(upload)
         raise

@@ -103,6 +103,10 @@ async def _stage_rows(
         rows = await stage(session, batches, rejects, table.total_bytes, has_choice=rules.choice is not None)
     rows.findings.update(table.findings.for_columns(row_check.read_columns(table.header)))
     opened.source.require_unchanged()
-    await stage_exclusions(session.connection, opened.exclusions, file_rules(opened.asked.spec), rows.findings)
-    await find_duplicates(session, rows, rejects, row_check.phone_column, has_exclusions=bool(opened.exclusions))
+    await stage_exclusions(
+        session.connection, opened.exclusions, file_rules(opened.asked.spec), rows.findings
+    )
+    await find_duplicates(
+        session, rows, rejects, row_check.phone_column, has_exclusions=bool(opened.exclusions)
+    )
     return rows

@@ -35,7 +35,7 @@ class DateSection:
         self._names = names
         self._tokens, self._decimals = _with_minutes(_with_parts_of_seconds(tokens))
         signs = [token.text for token in self._tokens if token.kind is Kind.DATE]
-        self.named = any(sign[0] in "md" and len(sign) > 2 for sign in signs)  # noqa: PLR2004
+        self.named = any(sign[0] in "md" and len(sign) > 2 for sign in signs)
         self._has_day = any(sign[0] in _DAY_KINDS or sign[0] == "m" for sign in signs)
         self._day_beside_month = any(sign in ("d", "dd") for sign in signs)
         self._half_days = any(token.kind is Kind.HALF_DAY for token in self._tokens)
@@ -81,16 +81,16 @@ class DateSection:
         if sign[0] == "d":
             return _sized(sign, day.day, self._names.short_days, self._names.days, day.weekday())
         months = self._names.months_of_date if self._day_beside_month else self._names.months
-        if len(sign) > 4:  # noqa: PLR2004 - one letter
+        if len(sign) > 4:
             return months[day.month - 1][:1]
         return _sized(sign, day.month, self._names.short_months, months, day.month - 1)
 
 
 def _sized(sign: str, number: int, short: Sequence[str], names: Sequence[str], at: int) -> str:
     """Return a day or month by the length of its sign: 5, 05, Mar, March."""
-    if len(sign) <= 2:  # noqa: PLR2004
+    if len(sign) <= 2:
         return f"{number:0{len(sign)}d}"
-    return short[at] if len(sign) == 3 else names[at]  # noqa: PLR2004
+    return short[at] if len(sign) == 3 else names[at]
 
 
 def _moment(serial: float, decimals: int) -> _Moment | None:

@@ -26,9 +26,13 @@ class Names:
     half_days: tuple[str, str]
 
 
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+    "November", "December",
+)  # fmt: skip
 ENGLISH = Names(
-    *[("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-       "November", "December")] * 2,
+    _MONTHS,
+    _MONTHS,
     ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
     ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
     ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
@@ -43,7 +47,7 @@ def names_in(language: str) -> Names | None:
     """
     if (identifier := _identifier(language)) is None:
         return None
-    from babel import Locale, UnknownLocaleError  # noqa: PLC0415 - most lists need no names
+    from babel import Locale, UnknownLocaleError
 
     try:
         locale = Locale.parse(identifier)

@@ -235,7 +235,7 @@ def _literal(tokens: Sequence[Token]) -> str:
 
 
 def _grouped(digits: str) -> str:
-    if len(digits) <= 3:  # noqa: PLR2004 - digits of a group
+    if len(digits) <= 3:
         return digits
     return f"{_grouped(digits[:-3])},{digits[-3:]}"
 

@@ -41,8 +41,8 @@ class Token:
 
 @dataclass(slots=True)
 class Section:
-    """The tokens for some numbers. `language` is a Windows code; `system` asks for the form that each computer
-    has set, by one of the words in `_SYSTEM`, or for BOTH. `letters` are those that stand without quotes and mean nothing here.
+    """The tokens for some numbers. `language` is a Windows code. `system` asks for the form that each
+    computer has set: DATE, TIME or BOTH. `letters` are those that stand without quotes and mean nothing here.
     """
 
     tokens: list[Token] = field(default_factory=list)
