@@ -36,6 +36,8 @@ class Sheet:
 def write_xlsx_sheet(path: Path, sheet: Sheet) -> None:
     with xlsxwriter.Workbook(path, sheet.more) as made:
         written = made.add_worksheet("Kunden")
+        for merge in sheet.merges:
+            written.merge_range(*merge, "")  # its cells may hold values that nobody sees
         for row, cells in enumerate(sheet.rows):
             for column, cell in enumerate(cells):
                 if isinstance(cell, Shown):
@@ -43,9 +45,6 @@ def write_xlsx_sheet(path: Path, sheet: Sheet) -> None:
                     written.write(row, column, cell.value, style)
                 elif cell is not None:
                     written.write(row, column, cell)
-        for top, left, bottom, right in sheet.merges:
-            written.merge_range(top, left, bottom, right, "")
-            written.write(top, left, sheet.rows[top][left])
         if sheet.filtered:
             written.autofilter(0, 0, len(sheet.rows) - 1, 0)
             written.filter_column(0, "x == NonBlanks")
@@ -57,9 +56,9 @@ def write_xlsx_sheet(path: Path, sheet: Sheet) -> None:
 
 def write_ods_sheet(path: Path, sheet: Sheet) -> None:
     columns = max(map(len, sheet.rows))
+    collapsed = ' table:visibility="collapse"'
     hidden = "".join(
-        f"<table:table-column{' table:visibility="collapse"' if at in sheet.hidden_columns else ''}/>"
-        for at in range(columns)
+        f"<table:table-column{collapsed if at in sheet.hidden_columns else ''}/>" for at in range(columns)
     )
     rows = "".join(_ods_row(sheet, at) for at in range(len(sheet.rows)))
     content = (

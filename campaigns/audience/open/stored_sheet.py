@@ -40,7 +40,7 @@ class KnownStyles:
 
 
 class ColumnStyles:
-    """The styles of the cells of one column: from which row on which style holds. Rows come in their order."""
+    """The styles of the cells of one column: from which row on which style holds. Rows come in order."""
 
     def __init__(self) -> None:
         self.rows = array("L")

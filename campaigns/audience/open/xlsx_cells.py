@@ -1,4 +1,4 @@
-"""The cells of a sheet in XLSX: which are lost, which style each has, and which rows and columns are shown."""
+"""The cells of a sheet in XLSX: which are lost, which style each has, which rows and columns are hidden."""
 
 import re
 from collections.abc import Mapping, Sequence
