@@ -141,7 +141,7 @@ def test_styles_change_within_a_column(tmp_path: Path) -> None:
 
 def test_formats_that_need_care_are_found_by_column_before_create(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
-    days = [Shown(46086, "mmm yyyy"), Shown(46086, "[$-411]ggge"), Shown(46086, "m/d/yy")]
+    days = [Shown(46086, "mmm yyyy"), Shown(46086, "[$-411]ggge"), Shown(46086, 14)]
     rows = [["phone", "month", "era", "day", "other"], [PHONES[0], *days, Shown(46086, "mmm yyyy")]]
     write_xlsx_sheet(path, Sheet(rows))
     found = inspect(path, RowRules(params=("month", "era", "day")))

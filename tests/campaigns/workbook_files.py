@@ -16,7 +16,7 @@ class Shown:
     """A number or a text with its format. `text` is what a spreadsheet shows of it, which ODS stores."""
 
     value: float | str
-    code: str
+    code: str | int  # of a built-in format
     text: str = ""
     kind: str = "float"
 
