@@ -72,7 +72,7 @@ async def test_the_plan_of_a_dry_run_is_the_plan_of_the_campaign(
     )
     prices, now = read_prices(tmp_path / "prices.csv"), datetime.now(UTC)
     await pool.execute("UPDATE templates SET category = 'UTILITY'")
-    spec = replace(bilingual, guards=replace(bilingual.guards, quiet_hours=hours))
+    spec = replace(bilingual, quiet_hours=hours)
 
     dry = await create_campaign(ready, spec, dry_run=True, head_digits=PREFIX_DIGITS)
     drafted = await plan_of_draft(pool, spec, dry, prices, now, QuotaScope.NUMBER)

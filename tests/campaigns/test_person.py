@@ -20,8 +20,8 @@ from drumbeat.engine.errors import TryLater, UsageError
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.status_applier import apply_statuses
 from tests.campaigns.conftest import PHONE, WriteAudience
+from tests.kit.planted import installation, put_in_inbox, status_event
 from tests.sending.planted import assert_range_counters_hold
-from tests.webhooks.planted import installation, put_in_inbox, status_event
 
 NOON = datetime(2026, 7, 1, 12, 0, 0, 500_000, UTC)
 PERSON, SHORT = 5491123456789, 541123456789

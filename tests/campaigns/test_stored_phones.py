@@ -42,7 +42,7 @@ async def spring(ready: str, write_audience: WriteAudience) -> dict[str, Any]:
     options: dict[str, Any] = {
         "name": "spring", "template": "order", "language": "en", "number": ["1001"],
         "audience": write_audience(LIST), "phone_column": "Telefon", "region": "DE", "as_mobile": ["BR"],
-        "param": ["nome", "=x"], "column_map": ["nome=name"], "default": ["nome=friend"],
+        "param": ["nome", "=x"], "map": ["nome=name"], "default": ["nome=friend"],
     }  # fmt: skip
     await create_campaign(ready, CampaignSpec(**options))
     return options
@@ -153,7 +153,7 @@ async def test_the_country_is_for_what_is_excluded(
     [
         {"region": "DE"},
         {"as_mobile": ["BR"]},
-        {"column_map": ["a=b"]},
+        {"map": ["a=b"]},
         {"default": ["name=x"]},
         {"phone_column": "Telefon"},
     ],
@@ -161,10 +161,9 @@ async def test_the_country_is_for_what_is_excluded(
 async def test_an_option_of_a_file_beside_a_campaign_is_refused(
     pool: Pool, spring: dict[str, Any], changes: dict[str, Any]
 ) -> None:
-    key = {"column_map": "map"}.get(next(iter(changes)), next(iter(changes)))
-    by_key = {"audience_campaign": "spring", key: next(iter(changes.values()))}
-    with pytest.raises(UsageError, match=f"--{key.replace('_', '-')} says how a file is read"):
-        await cloned(pool, "spring", "again", by_key)
+    key = next(iter(changes))
+    with pytest.raises(UsageError, match=f"{key} says how a file is read"):
+        await cloned(pool, "spring", "again", {"audience_campaign": "spring", **changes})
 
 
 @pytest.mark.parametrize("column", ["phone", "Telefon"])

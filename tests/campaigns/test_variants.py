@@ -51,11 +51,15 @@ async def test_variants_and_languages_divide_the_people_independently(
     assert await indexes(pool, both.campaign_id) == [
         2 * variant + n % 2 for n, variant in enumerate(variants)
     ]
-    assert [(share.variant, share.name, share.language) for share in both.templates] == [
+    assert [(share.variant, share.name, share.language) for share in both.campaign.templates] == [
         ("short", "order", "en"), ("short", "order", "pt_BR"), ("long", "parcel", "en"), ("long", "parcel", "pt_BR"),
     ]  # fmt: skip
-    assert sum(share.recipients or 0 for share in both.templates) == 400
-    assert 250 < sum(share.recipients or 0 for share in plain.templates if share.variant == "long") < 350
+    assert sum(share.recipients or 0 for share in both.campaign.templates) == 400
+    assert (
+        250
+        < sum(share.recipients or 0 for share in plain.campaign.templates if share.variant == "long")
+        < 350
+    )
 
 
 async def test_another_experiment_divides_otherwise(ready: str, pool: Pool, experiment: CampaignSpec) -> None:

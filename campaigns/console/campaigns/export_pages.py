@@ -7,9 +7,9 @@ from typing import BinaryIO
 from aiohttp import web
 
 from drumbeat.campaigns.account.numbers import list_numbers
-from drumbeat.campaigns.console.campaigns.api import named_campaign
 from drumbeat.campaigns.console.campaigns.export_words import ExportWords, WordsWriter
 from drumbeat.campaigns.console.campaigns.exporting import kept_columns, send_export
+from drumbeat.campaigns.console.campaigns.named import named_campaign, named_status
 from drumbeat.campaigns.console.campaigns.steering_shapes import ExportQuery
 from drumbeat.campaigns.console.web.context import console_of
 from drumbeat.campaigns.console.web.local_times import time_zones
@@ -53,8 +53,7 @@ async def export(request: web.Request) -> web.StreamResponse:
 
 
 async def show_export(request: web.Request) -> web.Response:
-    campaign, asked = await named_campaign(request), query_of(request, ExportQuery)
-    status = await console_of(request).watch.status(campaign.campaign_id)
+    (campaign, status), asked = await named_status(request), query_of(request, ExportQuery)
     known = {each.phone_number_id: each for each in await list_numbers(console_of(request).pool)}
     return page(
         request,

@@ -16,9 +16,10 @@ from drumbeat.campaigns.audience.open.opening import sheets_of
 from drumbeat.campaigns.console.new.choices import drop_corrections, read_choices, write_choices
 from drumbeat.campaigns.console.new.like import choose_like
 from drumbeat.campaigns.console.new.list_rules import phone_rules
+from drumbeat.campaigns.console.new.named import upload_of
 from drumbeat.campaigns.console.new.step import Step, step_of
 from drumbeat.campaigns.console.web.context import console_of
-from drumbeat.campaigns.console.web.forms import next_part, upload_of
+from drumbeat.campaigns.console.web.forms import next_part
 from drumbeat.campaigns.console.web.problems import Problem, Refused, problem_of
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, with_query
 from drumbeat.campaigns.console.web.uploads import Upload, store_upload
@@ -33,10 +34,6 @@ OF_ONE_SHEET = ("phone_column", "default", "param", "language_column", "hidden_r
 AS_MOBILE = ("BR", "MX", "AR")
 
 
-async def show_upload(request: web.Request) -> web.Response:
-    return _upload_page(request, None)
-
-
 async def upload(request: web.Request) -> web.Response:
     """Store the file, and go on to its address."""
     part = await next_part(request, "audience")
@@ -45,7 +42,7 @@ async def upload(request: web.Request) -> web.Response:
     try:
         stored = await store_upload(console_of(request).own, part)
     except (DrumbeatError, Refused) as error:
-        return _upload_page(request, problem_of(error))
+        return await show_upload(request, problem_of(error))
     if name := request.query.get("like", ""):
         await choose_like(request, stored, name)
     return redirect(with_query(path_of("new", stored.reference), like=name))
@@ -59,9 +56,9 @@ async def show_list(request: web.Request) -> web.Response:
     try:
         sheets = await _sheets(stored)
     except DrumbeatError as error:
-        return _upload_page(request, problem_of(error))
+        return await show_upload(request, problem_of(error))
     if len(sheets) > 1 and "sheet" not in read_choices(stored):
-        return page(request, "new_sheet.html.j2", upload=stored, sheets=sheets, problem=None)
+        return page(request, "new_sheet.html.j2", upload=stored, sheets=sheets)
     return await _list(request, stored, sheets)
 
 
@@ -117,10 +114,8 @@ async def _list(request: web.Request, stored: Upload, sheets: list[str]) -> web.
     except DrumbeatError as error:
         problem = problem_of(error)
         if len(sheets) < 2:
-            return _upload_page(request, problem)
-        return page(
-            request, "new_sheet.html.j2", problem.status, upload=stored, sheets=sheets, problem=problem
-        )
+            return await show_upload(request, problem)
+        return page(request, "new_sheet.html.j2", problem=problem, upload=stored, sheets=sheets)
     return _list_page(request, step, sheets, await _offered(request), None)
 
 
@@ -131,7 +126,6 @@ def _list_page(
     return page(
         request,
         "new_list.html.j2",
-        200 if problem is None else problem.status,
         step=step,
         sheets=sheets,
         campaigns=list(dict.fromkeys([*chosen, *offered])),
@@ -142,10 +136,9 @@ def _list_page(
     )
 
 
-def _upload_page(request: web.Request, problem: Problem | None) -> web.Response:
-    status, most = 200 if problem is None else problem.status, console_of(request).own.upload_bytes_max
-    like = request.query.get("like", "")
-    return page(request, "new_upload.html.j2", status, problem=problem, bytes_max=most, like=like)
+async def show_upload(request: web.Request, problem: Problem | None = None) -> web.Response:
+    most, like = console_of(request).own.upload_bytes_max, request.query.get("like", "")
+    return page(request, "new_upload.html.j2", problem=problem, bytes_max=most, like=like)
 
 
 async def _offered(request: web.Request) -> list[str]:

@@ -32,10 +32,11 @@ from drumbeat.campaigns.console.new.message_choices import (
     template_of,
     with_guessed_language,
 )
+from drumbeat.campaigns.console.new.named import upload_of
 from drumbeat.campaigns.console.new.sending_choices import Wrong, wrong_of
 from drumbeat.campaigns.console.new.step import Step, step_of
 from drumbeat.campaigns.console.web.context import console_of
-from drumbeat.campaigns.console.web.forms import next_part, upload_of
+from drumbeat.campaigns.console.web.forms import next_part
 from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, with_query
 from drumbeat.campaigns.preview.draft_messages import DraftMessage, Sample, draft_messages, read_sample

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from drumbeat.campaigns.audience.check.glimpse import Glimpse, glimpse, guess_phone_column
 from drumbeat.campaigns.console.new.choices import read_choices, reading_of
-from drumbeat.campaigns.console.web.forms import upload_of
+from drumbeat.campaigns.console.new.named import upload_of
 from drumbeat.campaigns.console.web.rendering import path_of
 from drumbeat.campaigns.console.web.uploads import Upload
 
