@@ -9,6 +9,8 @@ from pathlib import Path
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, default_rejects_path
 from drumbeat.campaigns.audience.check.row_check import RowRules, row_check
 from drumbeat.campaigns.audience.open.opening import open_table
+from drumbeat.campaigns.finding import ROWS_HIDDEN
+from drumbeat.campaigns.options.sources import ALL_ROWS
 from drumbeat.campaigns.phones.suppression import (
     SuppressionCounts,
     checked_reason,
@@ -37,12 +39,12 @@ async def import_suppressions(
     Raise ConfigurationError if no row has one: another column was meant, or the file is not the list.
 
     Each batch is stored as it is read. To finish a killed import, run it again. Rows are read in a thread, so
-    that a console goes on.
+    that a console goes on. Rows that a workbook hides are read too: one person too many is safe.
     """
     reason = checked_reason(reason)
     changed = known = 0
     listed = rejects_path or default_rejects_path(path, "suppress")
-    with open_table(path) as source, RejectFile(listed, path) as rejects:
+    with open_table(path, ALL_ROWS) as source, RejectFile(listed, path) as rejects:
         reader = await asyncio.to_thread(source.table)
         check = row_check(reader.header, reader.name, RowRules(phone_column, region=region))
         batches = check.batches(reader)
@@ -54,7 +56,8 @@ async def import_suppressions(
             rows = changed + known + rejects.counts.total()
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
         source.require_unchanged()
-        counts = SuppressionCounts(changed, known, rejects.counts.total(), rejects.publish())
+        hidden = sum(finding.count for finding in reader.findings.of(ROWS_HIDDEN))
+        counts = SuppressionCounts(changed, known, rejects.counts.total(), rejects.publish(), hidden)
     _require_somebody(counts, rejects.counts, reader.name)
     return counts
 

@@ -17,7 +17,7 @@ from drumbeat.campaigns.cli.output import opened, writing
 from drumbeat.campaigns.cli.planning_progress import GUESS, planning_shown
 from drumbeat.campaigns.cli.printing import note, print_json
 from drumbeat.campaigns.options.audience_options import pairs
-from drumbeat.campaigns.options.sources import Format, ReadOptions
+from drumbeat.campaigns.options.sources import Format, HiddenRowsChoice, ReadOptions
 from drumbeat.campaigns.options.table import FORMS
 from drumbeat.campaigns.output.output_file import require_other_file
 from drumbeat.campaigns.pluralise import pluralise
@@ -28,6 +28,7 @@ app = typer.Typer(name="audience", help="Check audience files.", no_args_is_help
 
 FileFormat = Annotated[Format | None, option("format")]
 Sheet = Annotated[str | None, option("sheet")]
+HiddenRows = Annotated[HiddenRowsChoice | None, option("hidden_rows")]
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
@@ -51,6 +52,7 @@ def check(
     as_mobile: Annotated[list[str] | None, option("as_mobile")] = None,
     file_format: FileFormat = None,
     sheet: Sheet = None,
+    hidden_rows: HiddenRows = None,
     rejects: Annotated[Path | None, rejects_option("check")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 78 if any row is bad.")] = False,
     json: Json = False,
@@ -72,7 +74,7 @@ def check(
                 pairs("default", default),
                 tuple(as_mobile or ()),
             ),
-            options=ReadOptions(file_format, sheet),
+            options=ReadOptions(file_format, sheet, hidden_rows),
             progress=progress,
         )
     if json:
@@ -102,7 +104,9 @@ def rejected(
         for source in (file, listed):
             require_other_file(output, source, "output")
     with opened(output, "utf-8-sig") as target, writing(output):
-        rows = copy_rejected(file, listed, target, ReadOptions(file_format, sheet))
+        # The list names the rows: hidden ones are in it only if they were read.
+        options = ReadOptions(file_format, sheet, HiddenRowsChoice.READ)
+        rows = copy_rejected(file, listed, target, options)
     if output is not None:
         note(f"{pluralise(rows, 'row')} in {output}")
 

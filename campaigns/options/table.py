@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from drumbeat.campaigns.options.option import FILE_OR_NAME, Option, Row, options_of
-from drumbeat.campaigns.options.sources import Format
+from drumbeat.campaigns.options.sources import Format, HiddenRowsChoice
 from drumbeat.engine.core.states import RecipientState
 
 CANARY_MAX_FAILED = "5%"
@@ -68,6 +68,14 @@ class CampaignOptions:
         ),
     ] = None
     sheet: Annotated[str | None, Row(AUDIENCE, "Sheet of a workbook.", "NAME")] = None
+    hidden_rows: Annotated[
+        HiddenRowsChoice | None,
+        Row(
+            AUDIENCE,
+            "What to do with rows that a filter or a person has hidden in the workbook: read or skip.",
+            "read|skip",
+        ),
+    ] = None
     phone_column: Annotated[str, Row(AUDIENCE, "Column that holds the phone numbers.")] = "phone"
     region: Annotated[
         str | None, Row(AUDIENCE, "Country of phone numbers without a country code, such as BR.")

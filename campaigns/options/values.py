@@ -33,11 +33,14 @@ AUDIENCE_KEYS = AUDIENCE_SOURCES | frozenset(
         "code",
         "format",
         "sheet",
+        "hidden_rows",
     }
 )
 # Keys that say how a file is read: that of the audience, and those of `exclude`. The people of a campaign
 # were read before.
-READING_KEYS = frozenset({"phone_column", "map", "default", "region", "as_mobile", "format", "sheet"})
+READING_KEYS = frozenset(
+    {"phone_column", "map", "default", "region", "as_mobile", "format", "sheet", "hidden_rows"}
+)
 GROUPS = (AUDIENCE_KEYS, frozenset({"header_media_id", "header_link", "header_filename"}))
 # To change one of these, the audience must be read anew.
 READ_ANEW = AUDIENCE_KEYS | {"exclude"}

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import phonenumbers
 import pytest
 from hypothesis import given, settings
@@ -24,7 +25,7 @@ from drumbeat.campaigns.phones.phone_text import phone_text
 from drumbeat.campaigns.phones.suppression import EXPORT_HEADER, Suppression, export_cells
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.results.export import COLUMNS, export_columns, export_values
-from drumbeat.campaigns.results.export_files import ExportForm, writer_of
+from drumbeat.campaigns.results.export_files import ExportForm, Separator, writer_of
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import WriteAudience
@@ -292,16 +293,23 @@ def stored_example(region: str) -> str:
 @given(
     st.lists(stored_phones(), min_size=1, max_size=8),
     st.sampled_from([None, *REGIONS]),
-    st.sampled_from([ExportForm.CSV, ExportForm.JSON_LINES]),
+    st.sampled_from([ExportForm.CSV, ExportForm.JSON_LINES, ExportForm.XLSX]),
+    st.sampled_from(Separator),
 )
 def test_what_is_exported_is_imported_as_the_same_people(
-    tmp_path_factory: pytest.TempPathFactory, phones: list[int], region: str | None, form: ExportForm
+    tmp_path_factory: pytest.TempPathFactory,
+    phones: list[int],
+    region: str | None,
+    form: ExportForm,
+    separator: Separator,
 ) -> None:
     path = tmp_path_factory.mktemp("export") / f"export.{form}"
     with path.open("wb") as file:
-        writer = writer_of(form, file, "spring", COLUMNS)
+        writer = writer_of(form, file, "spring", COLUMNS, separator=separator)
         writer.write([[phone_text(phone), *[None] * (len(COLUMNS) - 1)] for phone in phones])
         writer.close()
+    if form is ExportForm.XLSX:  # as if somebody edited and saved it
+        openpyxl.load_workbook(path).save(path)
     with open_table(path) as source:
         table = source.table()
         check = row_check(table.header, table.name, RowRules(region=region))

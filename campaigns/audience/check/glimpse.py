@@ -8,6 +8,7 @@ from pathlib import Path
 
 from drumbeat.campaigns.audience.check.reject_file import require_no_reject_list
 from drumbeat.campaigns.audience.open.opening import open_table
+from drumbeat.campaigns.audience.open.reader import is_blank
 from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
 from drumbeat.engine.core.template.language import find_language
 from drumbeat.engine.core.template.placeholder import Placeholder
@@ -48,7 +49,8 @@ def glimpse(path: Path, options: ReadOptions = AS_IT_IS) -> Glimpse:
     with open_table(path, options) as source:
         table = source.table()
         require_no_reject_list(table.header, table.name)
-        rows = list(islice((row for batch in table.batches() for row in batch.rows), SAMPLE_ROWS))
+        filled = (row for batch in table.batches() for row in batch.rows if not is_blank(row))
+        rows = list(islice(filled, SAMPLE_ROWS))
         samples = [[row[index] for row in rows] for index in range(len(table.header))]
         return Glimpse(tuple(table.header), samples, table.form)
 

@@ -64,7 +64,7 @@ def inspect_audience(
         check = row_check(reader.header, reader.name, rules)
         rows = good = 0
         findings = Findings()
-        findings.update(reader.findings)
+        findings.update(reader.findings.for_columns(check.read_columns(reader.header)))
         for read in map(check.corrected, reader.batches()):
             batch = check.check(read)
             rejects.add(batch.rejects)

@@ -102,6 +102,11 @@ class RowCheck:
     chooser: TemplateChooser | None = None  # None if there is one template
     corrections: Corrections = field(default_factory=dict)
 
+    def read_columns(self, header: Sequence[str]) -> set[str]:
+        """Return the columns that are read: all while there is no message that takes some."""
+        read = [self.phone_index, *(index for index, _ in self.value_columns)]
+        return {header[index] for index in read} if self.value_columns else set(header)
+
     def corrected(self, batch: RowBatch) -> RowBatch:
         """Return the batch as it is to be checked."""
         return corrected(batch, self.corrections) if self.corrections else batch

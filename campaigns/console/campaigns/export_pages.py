@@ -19,6 +19,7 @@ from drumbeat.campaigns.results.export_files import CsvWriter, ExportForm, Expor
 from drumbeat.engine.core.states import RecipientState
 
 IN_WORDS = (ExportForm.CSV, ExportForm.XLSX)
+FIRST_OFFERED = ExportForm.XLSX  # a spreadsheet keeps its phones as texts; those of CSV it may round
 
 
 class PageExport(ExportQuery):
@@ -39,10 +40,10 @@ async def export(request: web.Request) -> web.StreamResponse:
 
     def write_to(file: BinaryIO) -> ExportWriter:
         if not asked.words or asked.format not in IN_WORDS:
-            return writer_of(asked.format, file, campaign.name, columns)
+            return writer_of(asked.format, file, campaign.name, columns, separator=asked.separator)
         is_csv = asked.format is ExportForm.CSV
         writer = (
-            CsvWriter(file, words.headings, texts("export.separator"))
+            CsvWriter(file, words.headings, texts("export.separator"), is_marked=True)
             if is_csv
             else XlsxWriter(file, words.headings)
         )
@@ -61,7 +62,8 @@ async def show_export(request: web.Request) -> web.Response:
         asked=asked,
         counts=status.counts,
         states=list(RecipientState),
-        forms=list(ExportForm),
+        forms=sorted(ExportForm, key=lambda form: form is not FIRST_OFFERED),
+        chosen=asked.format if "format" in request.query else FIRST_OFFERED,
         in_words=IN_WORDS,
         zones=time_zones(),
         numbers=campaign.phone_number_ids if len(campaign.phone_number_ids) > 1 else [],

@@ -38,7 +38,7 @@ async def export(request: web.Request) -> web.StreamResponse:
     columns = await kept_columns(request, campaign)
 
     def write_to(file: BinaryIO) -> ExportWriter:
-        return writer_of(asked.format, file, campaign.name, columns)
+        return writer_of(asked.format, file, campaign.name, columns, separator=asked.separator)
 
     return await send_export(request, campaign, asked, write_to)
 

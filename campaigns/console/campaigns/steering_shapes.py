@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from drumbeat.campaigns.console.campaigns.shapes import SamePeople, Share
 from drumbeat.campaigns.console.web.shapes import Asked
 from drumbeat.campaigns.finding import ListFinding
-from drumbeat.campaigns.results.export_files import ExportForm
+from drumbeat.campaigns.results.export_files import ExportForm, Separator
 from drumbeat.campaigns.stored_recipients import ExportFilter
 from drumbeat.engine.core.states import CampaignState, RecipientState
 from drumbeat.engine.store.in_doubt import InDoubtGroup
@@ -46,6 +46,7 @@ class ExportQuery(Matching):
     """The options of `campaign export`."""
 
     format: ExportForm = ExportForm.CSV
+    separator: Annotated[Separator, Field(description="Between the cells of CSV")] = Separator.COMMA
 
 
 class ResumeQuery(Asked):

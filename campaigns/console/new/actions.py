@@ -56,7 +56,7 @@ async def check(console: Console, name: str, asked: ListCheckRequest) -> Checked
         tuple(asked.as_mobile),
         corrections=read_corrections(upload),
     )
-    checks, reading = console.part(list_checks), ReadOptions(None, asked.sheet)
+    checks, reading = console.part(list_checks), ReadOptions(None, asked.sheet, asked.hidden_rows)
     found = await checks.found(upload, rules, reading, wait_s=CHECK_WAIT_S)
     if found is None:
         under_way = checks.under_way(upload)

@@ -17,6 +17,7 @@ from drumbeat.campaigns.console.web.forms import next_part, part_text
 from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.replying import body_of, reply, worked
 from drumbeat.campaigns.console.web.uploads import digest_of, discard, store_upload
+from drumbeat.campaigns.options.sources import ALL_ROWS
 from drumbeat.campaigns.progress import ProgressCallback
 from drumbeat.engine.errors import DrumbeatError
 
@@ -55,7 +56,7 @@ async def add(request: web.Request) -> web.Response:
     try:
         async with upload.errors_named():
             sheets = await asyncio.to_thread(sheets_of, upload.path)
-            columns = [] if len(sheets) > 1 else (await asyncio.to_thread(glimpse, upload.path)).columns
+            seen = None if len(sheets) > 1 else await asyncio.to_thread(glimpse, upload.path, ALL_ROWS)
     except DrumbeatError:
         discard(upload)
         raise
@@ -63,7 +64,7 @@ async def add(request: web.Request) -> web.Response:
         "reference": upload.reference,
         "name": upload.name,
         "sheets": sheets,
-        "columns": list(columns),
+        "columns": [] if seen is None else list(seen.columns),
     }
     return reply(found, 201)
 

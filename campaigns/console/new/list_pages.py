@@ -11,6 +11,7 @@ from typing import Any
 from aiohttp import web
 
 from drumbeat.campaigns.audience.check.row_check import row_check
+from drumbeat.campaigns.audience.open.hidden_rows import HiddenRowsUndecided
 from drumbeat.campaigns.audience.open.opening import sheets_of
 from drumbeat.campaigns.console.new.choices import drop_corrections, read_choices, write_choices
 from drumbeat.campaigns.console.new.like import choose_like
@@ -22,13 +23,14 @@ from drumbeat.campaigns.console.web.forms import next_part
 from drumbeat.campaigns.console.web.problems import Problem, Refused, problem_of
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, with_query
 from drumbeat.campaigns.console.web.uploads import Upload, store_upload
+from drumbeat.campaigns.options.sources import HiddenRowsChoice
 from drumbeat.campaigns.results.campaign_pages import campaign_page
 from drumbeat.engine.errors import DrumbeatError
 
 SHEETS_FILE = "sheets.json"
 COLUMNS_MAX = 100  # with a text for empty cells; no message takes more
 CAMPAIGNS_OFFERED = 20  # to leave their recipients out; the newest
-OF_ONE_SHEET = ("phone_column", "default", "param", "language_column")
+OF_ONE_SHEET = ("phone_column", "default", "param", "language_column", "hidden_rows")
 AS_MOBILE = ("BR", "MX", "AR")
 
 
@@ -69,6 +71,10 @@ async def save_list(request: web.Request) -> web.Response:
         drop_corrections(stored)
         write_choices(stored, sheet=sheet, **dict.fromkeys(OF_ONE_SHEET))
         return redirect(path_of("new", stored.reference))
+    if (hidden := str(fields.get("hidden_rows", ""))) and hidden != read_choices(stored).get("hidden_rows"):
+        drop_corrections(stored)
+        write_choices(stored, hidden_rows=hidden)
+        return redirect(path_of("new", stored.reference))
     step = await step_of(request)
     chosen = chosen_of(fields, step)
     typed = replace(step, choices={**step.choices, **chosen})
@@ -101,6 +107,10 @@ def chosen_of(fields: Any, step: Step) -> dict[str, Any]:
 async def _list(request: web.Request, stored: Upload, sheets: list[str]) -> web.Response:
     try:
         step = await step_of(request)
+    except HiddenRowsUndecided as error:
+        return page(
+            request, "new_hidden_rows.html.j2", upload=stored, choices=HiddenRowsChoice, count=error.count
+        )
     except DrumbeatError as error:
         problem = problem_of(error)
         if len(sheets) < 2:
@@ -120,6 +130,7 @@ def _list_page(
         sheets=sheets,
         campaigns=list(dict.fromkeys([*chosen, *offered])),
         as_mobile=AS_MOBILE,
+        hidden_rows=HiddenRowsChoice if "hidden_rows" in step.choices else (),
         columns_max=COLUMNS_MAX,
         problem=problem,
     )

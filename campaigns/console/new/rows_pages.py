@@ -11,9 +11,14 @@ from aiohttp import web
 
 from drumbeat.campaigns.audience.check.bad_rows import KEPT_MAX, BadRow
 from drumbeat.campaigns.audience.check.row_check import RowRules
-from drumbeat.campaigns.console.new.choices import add_corrections, drop_corrections, read_corrections
+from drumbeat.campaigns.console.new.choices import (
+    add_corrections,
+    drop_corrections,
+    read_corrections,
+    reading_of,
+)
 from drumbeat.campaigns.console.new.list_check import FoundList, forget_found, list_checks
-from drumbeat.campaigns.console.new.list_rules import checked_columns, list_rules, reading_of, shown_columns
+from drumbeat.campaigns.console.new.list_rules import checked_columns, list_rules, shown_columns
 from drumbeat.campaigns.console.new.named import upload_of
 from drumbeat.campaigns.console.new.step import Step, step_of
 from drumbeat.campaigns.console.web.context import console_of

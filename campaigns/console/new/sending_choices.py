@@ -38,7 +38,9 @@ MARKS = ("canary_approve", "strict")
 OF_THE_MESSAGE = frozenset(
     {"template", "language", "language_column", "strict_language", "param", "variant", "experiment"}
 )
-OF_THE_LIST = frozenset({"phone_column", "region", "map", "default", "exclude", "as_mobile", "sheet"})
+OF_THE_LIST = frozenset(
+    {"phone_column", "region", "map", "default", "exclude", "as_mobile", "sheet", "hidden_rows"}
+)
 _CAP = re.compile(r"(\d*)/(\d*)d")
 
 

@@ -12,6 +12,7 @@ from drumbeat.campaigns.console.new.create_request import CreateRequest
 from drumbeat.campaigns.console.new.list_check import FoundList
 from drumbeat.campaigns.console.web.shapes import Asked, RejectedRow
 from drumbeat.campaigns.finding import ListFinding
+from drumbeat.campaigns.options.sources import HiddenRowsChoice
 
 
 class CreateUpload(Asked):
@@ -31,6 +32,7 @@ class ListCheckRequest(Asked):
     """
 
     sheet: str | None = None
+    hidden_rows: HiddenRowsChoice | None = None
     phone_column: str = "phone"
     param: list[str] = []
     region: str | None = None

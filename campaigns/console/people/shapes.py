@@ -86,8 +86,10 @@ class SuppressionUpload(Asked):
 
 class SuppressionImported(SuppressionChange):
     """The result of an import. `rejects`: the first rows without a phone that can be read. The people of
-    these rows are not suppressed: they may still be sent to.
+    these rows are not suppressed: they may still be sent to. `hidden`: rows that a workbook hides; they
+    were read like all others.
     """
 
     rejected: int
+    hidden: int
     rejects: list[RejectedRow]

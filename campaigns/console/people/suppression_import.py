@@ -14,6 +14,7 @@ from drumbeat.campaigns.console.people.shapes import SuppressionImport, Suppress
 from drumbeat.campaigns.console.web.access import Caller
 from drumbeat.campaigns.console.web.context import Console
 from drumbeat.campaigns.console.web.uploads import Upload, first_rejects
+from drumbeat.campaigns.options.sources import ALL_ROWS
 from drumbeat.campaigns.progress import ProgressCallback, no_progress
 from drumbeat.engine.errors import UsageError
 
@@ -45,12 +46,13 @@ async def import_upload(
         "changed": counts.changed,
         "unchanged": counts.unchanged,
         "rejected": counts.rejected,
+        "hidden": counts.hidden,
         "rejects": first_rejects(upload.rejects),
     }
 
 
 def _guess(upload: Upload) -> str:
-    columns = glimpse(upload.path).columns
+    columns = glimpse(upload.path, ALL_ROWS).columns
     found = guess_phone_column(columns)
     if found is None:
         raise UsageError(

@@ -98,11 +98,15 @@ async def _stage_rows(
     opened: Opened, table: AudienceTable, rules: RowRules, rejects: RejectFile
 ) -> StagedRows:
     session, check = opened.session, CheckSpec(table.header, table.name, rules, table.delimiter)
-    phone_column = check.row_check().phone_column
+    row_check = check.row_check()
     with closing(staged_batches(table, check)) as batches:
         rows = await stage(session, batches, rejects, table.total_bytes, has_choice=rules.choice is not None)
-    rows.findings.update(table.findings)
+    rows.findings.update(table.findings.for_columns(row_check.read_columns(table.header)))
     opened.source.require_unchanged()
-    await stage_exclusions(session.connection, opened.exclusions, file_rules(opened.asked.spec))
-    await find_duplicates(session, rows, rejects, phone_column, has_exclusions=bool(opened.exclusions))
+    await stage_exclusions(
+        session.connection, opened.exclusions, file_rules(opened.asked.spec), rows.findings
+    )
+    await find_duplicates(
+        session, rows, rejects, row_check.phone_column, has_exclusions=bool(opened.exclusions)
+    )
     return rows
