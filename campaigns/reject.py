@@ -24,6 +24,7 @@ REASONS = {
         "the cell holds a formula without a stored result; open the workbook in a spreadsheet and save it"
         " as XLSX"
     ),
+    "cell_merged": "the cell is merged with one before it; unmerge them, and fill each cell",
     "phone_empty": "there is no phone number",
     "phone_scientific": "a spreadsheet rounded the number; format the column as text and export again",
     "phone_malformed": "the cell is not one phone number of digits, + and the usual separators",

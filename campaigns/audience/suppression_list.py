@@ -11,6 +11,8 @@ from drumbeat.campaigns.audience.check.glimpse import with_phones_proposed
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, default_rejects_path
 from drumbeat.campaigns.audience.check.row_check import RowRules, require_known_countries, row_check
 from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
+from drumbeat.campaigns.finding import ROWS_HIDDEN
+from drumbeat.campaigns.options.sources import ALL_ROWS
 from drumbeat.campaigns.phones.old_numbers import EVERY_CHANGE
 from drumbeat.campaigns.phones.plain_digits import PlainDigits
 from drumbeat.campaigns.phones.suppression import (
@@ -43,12 +45,12 @@ async def import_suppressions(
     it too if the phones need a country.
 
     Each batch is stored as it is read. To finish a killed import, run it again. Rows are read in a thread, so
-    that a console goes on.
+    that a console goes on. Rows that a workbook hides are read too: one person too many is safe.
     """
     reason = checked_reason(reason)
     changed = known = 0
     listed = rejects_path or default_rejects_path(path, "suppress")
-    with open_table(path) as source, RejectFile(listed, path) as rejects:
+    with open_table(path, ALL_ROWS) as source, RejectFile(listed, path) as rejects:
         reader = await asyncio.to_thread(source.table)
         rules = RowRules(phone_column, region=region, repair_old=EVERY_CHANGE, country_column=country_column)
         try:
@@ -67,7 +69,8 @@ async def import_suppressions(
             rows = changed + known + rejects.counts.total()
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
         source.require_unchanged()
-        counts = SuppressionCounts(changed, known, rejects.counts.total(), rejects.publish())
+        hidden = sum(finding.count for finding in reader.findings.of(ROWS_HIDDEN))
+        counts = SuppressionCounts(changed, known, rejects.counts.total(), rejects.publish(), hidden)
         if not (changed or known):
             raise await asyncio.to_thread(_nobody, counts, rejects.counts, source)
     return counts

@@ -24,7 +24,7 @@ from drumbeat.campaigns.cli.phone_lines import phone_lines
 from drumbeat.campaigns.cli.planning_progress import GUESS, planning_shown
 from drumbeat.campaigns.cli.printing import note, print_json
 from drumbeat.campaigns.options.audience_options import pairs
-from drumbeat.campaigns.options.sources import Format, PhoneKind, ReadOptions
+from drumbeat.campaigns.options.sources import Format, HiddenRowsChoice, PhoneKind, ReadOptions
 from drumbeat.campaigns.options.table import FORMS
 from drumbeat.campaigns.output.output_file import require_other_file
 from drumbeat.campaigns.phones.kinds import Kind
@@ -36,6 +36,7 @@ app = typer.Typer(name="audience", help="Check audience files.", no_args_is_help
 
 FileFormat = Annotated[Format | None, option("format")]
 Sheet = Annotated[str | None, option("sheet")]
+HiddenRows = Annotated[HiddenRowsChoice | None, option("hidden_rows")]
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
@@ -63,6 +64,7 @@ def check(
     leave_out: Annotated[list[PhoneKind] | None, option("leave_out")] = None,
     file_format: FileFormat = None,
     sheet: Sheet = None,
+    hidden_rows: HiddenRows = None,
     rejects: Annotated[Path | None, rejects_option("check")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 78 if any row is bad.")] = False,
     json: Json = False,
@@ -88,7 +90,7 @@ def check(
                 leave_out=frozenset(Kind(kind) for kind in leave_out or ()),
                 only_mobile=only_mobile,
             ),
-            options=ReadOptions(file_format, sheet),
+            options=ReadOptions(file_format, sheet, hidden_rows),
             progress=progress,
         )
     if json:
@@ -118,7 +120,9 @@ def rejected(
         for source in (file, listed):
             require_other_file(output, source, "output")
     with opened(output, "utf-8-sig") as target, writing(output):
-        rows = copy_rejected(file, listed, target, ReadOptions(file_format, sheet))
+        # The list names the rows: hidden ones are in it only if they were read.
+        options = ReadOptions(file_format, sheet, HiddenRowsChoice.READ)
+        rows = copy_rejected(file, listed, target, options)
     if output is not None:
         note(f"{pluralise(rows, 'row')} in {output}")
 

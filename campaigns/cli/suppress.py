@@ -122,3 +122,5 @@ def _print(what: str, counts: SuppressionCounts, json: bool) -> None:
     rest = f"{counts.unchanged:,} {_UNCHANGED[what]}" if counts.unchanged else ""
     bad = f"{counts.rejected:,} cannot be read, listed in {path}" if counts.rejected else ""
     typer.echo(", ".join(part for part in (f"{counts.changed:,} {what}", rest, bad) if part))
+    if counts.hidden:
+        typer.echo(f"{pluralise(counts.hidden, 'row')} of it that the sheet hides counted like all others")

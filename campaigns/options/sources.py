@@ -34,17 +34,27 @@ class PhoneKind(StrEnum):
     SATELLITE = "satellite"
 
 
+class HiddenRowsChoice(StrEnum):
+    """What is done with rows that a sheet does not show; `--hidden-rows` takes these words."""
+
+    READ = "read"
+    SKIP = "skip"
+
+
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """The options that say how to read a file. `form` is what an unpacked file holds; None lets it be
-    recognised. `sheet` is a sheet of a workbook.
+    recognised. `sheet` is a sheet of a workbook. `hidden_rows` None refuses a sheet with hidden rows.
     """
 
     form: Format | None = None
     sheet: str | None = None
+    hidden_rows: HiddenRowsChoice | None = None
 
 
 AS_IT_IS = ReadOptions()
+# For lists of people to whom nothing is sent: one too many is safe, one too few is not.
+ALL_ROWS = ReadOptions(hidden_rows=HiddenRowsChoice.READ)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ class CampaignSpec(CampaignOptions):
 
     @property
     def reading(self) -> ReadOptions:
-        return ReadOptions(self.format, self.sheet)
+        return ReadOptions(self.format, self.sheet, self.hidden_rows)
 
     @property
     def urgency(self) -> Priority:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from drumbeat.campaigns.options.option import FILE_OR_NAME, Option, Row, options_of
-from drumbeat.campaigns.options.sources import Format, PhoneKind
+from drumbeat.campaigns.options.sources import Format, HiddenRowsChoice, PhoneKind
 from drumbeat.engine.core.phone_aliases import COUNTRIES
 from drumbeat.engine.core.states import RecipientState
 
@@ -69,6 +69,14 @@ class CampaignOptions:
         ),
     ] = None
     sheet: Annotated[str | None, Row(AUDIENCE, "Sheet of a workbook.", "NAME")] = None
+    hidden_rows: Annotated[
+        HiddenRowsChoice | None,
+        Row(
+            AUDIENCE,
+            "What to do with rows that a filter or a person has hidden in the workbook: read or skip.",
+            "read|skip",
+        ),
+    ] = None
     phone_column: Annotated[str, Row(AUDIENCE, "Column that holds the phone numbers.")] = "phone"
     region: Annotated[
         str | None,

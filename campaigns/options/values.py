@@ -33,6 +33,7 @@ AUDIENCE_KEYS = AUDIENCE_SOURCES | frozenset(
         "code",
         "format",
         "sheet",
+        "hidden_rows",
     }
 )
 # Keys that say how a file is read: that of the audience, and those of `exclude`. The people of a campaign
@@ -40,7 +41,7 @@ AUDIENCE_KEYS = AUDIENCE_SOURCES | frozenset(
 READING_KEYS = frozenset(
     {
         *("phone_column", "map", "default", "region", "country_column", "repair_old", "first_number"),
-        *("leave_out", "only_mobile", "format", "sheet"),
+        *("leave_out", "only_mobile", "format", "sheet", "hidden_rows"),
     }
 )
 GROUPS = (AUDIENCE_KEYS, frozenset({"header_media_id", "header_link", "header_filename"}))

@@ -30,13 +30,15 @@ EXPORT_HEADER = ("phone", "reason", "added_at", "source")
 @dataclass(frozen=True, slots=True)
 class SuppressionCounts:
     """The counts of a change of the list. `changed` are phones that were added or removed. `unchanged` are
-    phones for which there was nothing to do, including repeated ones.
+    phones for which there was nothing to do, including repeated ones. `hidden` are rows of a workbook that
+    it hides; they were read like all others.
     """
 
     changed: int
     unchanged: int
     rejected: int = 0
     rejects_path: Path | None = None
+    hidden: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from drumbeat.emulator.content.media import check_source
 from drumbeat.emulator.content.rules import MediaKinds
 from drumbeat.emulator.content.small import check_location
 from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.templates.lengths import COUPON_LIMIT_CHARACTERS, check_length
 from drumbeat.emulator.templates.template import Needs, Template
 
 # A parameter has no new lines, no tabs and at most four spaces in a row.
 _FORBIDDEN = re.compile(r"[\n\t]| {5}")
-PARAMETER_LIMIT_CHARACTERS = 1024
 # The one parameter of each button but a URL: its type, which is also the name of its value (open point).
 _BUTTON_PARAMETERS = {
     "quick_reply": "payload",
@@ -23,7 +23,8 @@ _BUTTON_PARAMETERS = {
 
 
 def fill(template: Template, components: Any, media: MediaKinds) -> list[Any]:
-    """Return the values of the body's parameters in order. `Refused` (132012) if it is not filled exactly.
+    """Return the values of the body's parameters in order. `Refused` (132012) if it is not filled exactly,
+    132005 if a filled text is too long.
 
     The media of a header follow the rules of media messages.
     """
@@ -46,6 +47,7 @@ def fill(template: Template, components: Any, media: MediaKinds) -> list[Any]:
         if kind == "body":
             body = values
     _check_nothing_missing(needs, filled)
+    needs.body_room.check("body", body)
     return body
 
 
@@ -61,18 +63,20 @@ def _plain_body(needs: Needs, component: Any) -> list[Any] | None:
         if component["type"] != "body" or len(parameters) != len(needs.body):
             return None
         values = []
+        free = needs.body_room.free
         for parameter in parameters:
             value = parameter["text"]
             if parameter["type"] != "text" or not (value.__class__ is str and value.isprintable()):
                 return None
             if "parameter_name" in parameter:
                 return None
-            if "     " in value or not 0 < len(value) <= PARAMETER_LIMIT_CHARACTERS:
+            if "     " in value or not value:
                 return None
+            free -= len(value)
             values.append(value)
     except (KeyError, TypeError):
         return None
-    return values
+    return values if free >= 0 else None
 
 
 def _fill_component(needs: Needs, component: Any, media: MediaKinds) -> tuple[str, list[Any]]:
@@ -104,6 +108,8 @@ def _texts(path: str, parameters: list[Any], wanted: Sequence[str], *, named: bo
         raise Refused(132012, f"{path}: the parameters are named {', '.join(wanted)}")
     if not named and any(name is not None for name in names):
         raise Refused(132012, f"{path}: the parameters of this template have no names")
+    if named:
+        parameters = sorted(parameters, key=lambda each: wanted.index(str(each["parameter_name"])))
     return [_value(path, parameter) for parameter in parameters]
 
 
@@ -116,11 +122,10 @@ def _value(path: str, parameter: Any) -> Any:
     text = parameter.get("text")
     if kind != "text" or not isinstance(text, str):
         raise Refused(132012, f"{path}: a parameter is of type text and has a text")
-    if not text or len(text) > PARAMETER_LIMIT_CHARACTERS or _FORBIDDEN.search(text):
+    if not text or _FORBIDDEN.search(text):
         raise Refused(
             100,
-            f"{path}: a parameter has 1 to {PARAMETER_LIMIT_CHARACTERS} characters, no new line, "
-            "no tab and at most four spaces in a row",
+            f"{path}: a parameter is not empty, has no new line, no tab and at most four spaces in a row",
         )
     return text
 
@@ -135,7 +140,9 @@ def _fallback(path: str, kind: str, parameter: dict[str, Any]) -> Any:
 def _header(needs: Needs, parameters: list[Any], media: MediaKinds) -> list[Any]:
     kind = needs.header_kind
     if kind is None:
-        return _texts("header", parameters, needs.header, named=needs.named)
+        values = _texts("header", parameters, needs.header, named=needs.named)
+        needs.header_room.check("header", values)
+        return values
     parameter = parameters[0] if len(parameters) == 1 and isinstance(parameters[0], dict) else {}
     source = parameter.get(kind)
     if parameter.get("type") != kind or not isinstance(source, dict):
@@ -153,13 +160,18 @@ def _button(needs: Needs, component: dict[str, Any], parameters: list[Any]) -> t
     if needs.buttons.get(index, needs.optional_buttons.get(index)) != sub_type:
         raise Refused(132012, f"{path}: the template has no such {sub_type} button to fill")
     if sub_type == "url":
-        return path, _texts(path, parameters, ("1",), named=False)
+        values = _texts(path, parameters, ("1",), named=False)
+        if index in needs.url_rooms:
+            needs.url_rooms[index].check(path, values)
+        return path, values
     parameter = parameters[0] if len(parameters) == 1 and isinstance(parameters[0], dict) else {}
     kind = _BUTTON_PARAMETERS[sub_type]
     if parameter.get("type") != kind or not isinstance(
         parameter.get(kind), dict if kind == "action" else str
     ):
         raise Refused(132012, f"{path}: one parameter of type {kind} is expected")
+    if sub_type == "copy_code":
+        check_length(path, len(parameter[kind]), COUPON_LIMIT_CHARACTERS)
     if sub_type == "flow" and not isinstance(parameter[kind].get("flow_token"), str):
         raise Refused(132012, f"{path}: action.flow_token is expected")
     return path, []

@@ -22,8 +22,9 @@ from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.status_applier import apply_statuses
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.core.test_phone_aliases import RENUMBERED
+from tests.kit.planted import installation, put_in_inbox, status_event
+from tests.kit.rows import suppress
 from tests.sending.planted import assert_range_counters_hold
-from tests.webhooks.planted import installation, put_in_inbox, status_event
 
 NOON = datetime(2026, 7, 1, 12, 0, 0, 500_000, UTC)
 PERSON, SHORT = 5491123456789, 541123456789
@@ -201,7 +202,7 @@ async def test_who_is_in_doubt_is_settled_first(connection: Connection, in_two_c
 
 
 async def test_a_suppressed_phone_stays_suppressed(connection: Connection, in_two_campaigns: None) -> None:
-    await connection.execute("INSERT INTO suppressions (phone, reason) VALUES ($1, 'opted out')", PERSON)
+    await suppress(connection, PERSON, reason="opted out")
     receipt: ForgetReceipt = await forget_person(connection, SPELLINGS, actor="ana")
     assert receipt.suppressed
     assert await connection.fetchval("SELECT count(*) FROM suppressions") == 1

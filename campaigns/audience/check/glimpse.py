@@ -9,7 +9,7 @@ from pathlib import Path
 from drumbeat.campaigns.audience.check.phone_columns import phone_columns
 from drumbeat.campaigns.audience.check.reject_file import require_no_reject_list
 from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
-from drumbeat.campaigns.audience.open.reader import AudienceTable
+from drumbeat.campaigns.audience.open.reader import AudienceTable, is_blank
 from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
 from drumbeat.engine.core.template.language import find_language
 from drumbeat.engine.core.template.placeholder import Placeholder
@@ -53,7 +53,8 @@ def glimpse(path: Path, options: ReadOptions = AS_IT_IS) -> Glimpse:
 def glimpse_table(table: AudienceTable) -> Glimpse:
     """Read the first rows of a table."""
     require_no_reject_list(table.header, table.name)
-    rows = list(islice((row for batch in table.batches() for row in batch.rows), GUESS_ROWS))
+    filled = (row for batch in table.batches() for row in batch.rows if not is_blank(row))
+    rows = list(islice(filled, GUESS_ROWS))
     samples = [[row[index] for row in rows[:SAMPLE_ROWS]] for index in range(len(table.header))]
     return Glimpse(tuple(table.header), samples, table.form, phone_columns(table.header, rows))
 

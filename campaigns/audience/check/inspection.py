@@ -80,7 +80,7 @@ def inspect_audience(
             raise with_phones_proposed(error, source) from error
         rows = good = 0
         findings, counts, plain = Findings(), PhoneCounts(), PlainDigits()
-        findings.update(reader.findings)
+        findings.update(reader.findings.for_columns(check.read_columns(reader.header)))
         for read in map(check.corrected, reader.batches()):
             batch = check.check(read)
             rejects.add(batch.rejects)

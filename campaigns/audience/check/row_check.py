@@ -127,6 +127,11 @@ class RowCheck:
     corrections: Corrections = field(default_factory=dict)
     country: tuple[int, str] | None = None  # index and name of the column that names the country of each row
 
+    def read_columns(self, header: Sequence[str]) -> set[str]:
+        """Return the columns that are read: all while there is no message that takes some."""
+        read = [self.phone_index, *(index for index, _ in self.value_columns)]
+        return {header[index] for index in read} if self.value_columns else set(header)
+
     def corrected(self, batch: RowBatch) -> RowBatch:
         """Return the batch as it is to be checked."""
         return corrected(batch, self.corrections) if self.corrections else batch

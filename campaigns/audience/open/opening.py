@@ -74,7 +74,7 @@ def open_table(path: Path, options: ReadOptions = AS_IT_IS) -> Iterator[OpenAudi
             yield OpenAudience(name, file, source)
             return
         spool = stack.enter_context(Spool(name))
-        _fill(spool, file, form, options.sheet)
+        _fill(spool, file, form, options)
         if source is not None:
             source.require_unchanged()
         yield OpenAudience(spool.name, spool)
@@ -125,9 +125,9 @@ def _check_sheet(form: Format, options: ReadOptions, name: str) -> None:
         )
 
 
-def _fill(spool: Spool, file: BinaryIO, form: Format, sheet: str | None) -> None:
+def _fill(spool: Spool, file: BinaryIO, form: Format, options: ReadOptions) -> None:
     if form in WORKBOOKS:
-        read_workbook(file, form, sheet, spool)
+        read_workbook(file, form, options, spool)
     elif form is Format.JSON_LINES:
         spool_json_lines(file, spool)
     else:

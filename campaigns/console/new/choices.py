@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from drumbeat.campaigns.console.web.uploads import Upload
-from drumbeat.campaigns.options.sources import Corrections
+from drumbeat.campaigns.options.sources import Corrections, HiddenRowsChoice, ReadOptions
 from drumbeat.engine.errors import UsageError
 
 CHOICES_FILE = "choices.json"
@@ -21,6 +21,13 @@ def read_choices(upload: Upload) -> dict[str, Any]:
     """Return the members of a `CreateRequest` that are chosen. Members that nobody chose are missing."""
     chosen: dict[str, Any] = upload.read_json(CHOICES_FILE) or {}
     return chosen
+
+
+def reading_of(choices: dict[str, Any]) -> ReadOptions:
+    """Return how the file is read. What is no choice about hidden rows counts as none."""
+    hidden = choices.get("hidden_rows")
+    known = HiddenRowsChoice(hidden) if hidden in set(HiddenRowsChoice) else None
+    return ReadOptions(None, choices.get("sheet"), known)
 
 
 def write_choices(upload: Upload, **part: Any) -> None:

@@ -15,7 +15,6 @@ from drumbeat.campaigns.console.new.create_request import request_of
 from drumbeat.campaigns.console.web.context import Console
 from drumbeat.campaigns.console.web.uploads import Upload
 from drumbeat.campaigns.options.param_texts import is_literal
-from drumbeat.campaigns.options.sources import ReadOptions
 from drumbeat.campaigns.phones.kinds import Kind
 from drumbeat.campaigns.phones.plain_digits import NO_COLUMN
 from drumbeat.campaigns.planning.staged.filling import row_rules
@@ -23,10 +22,6 @@ from drumbeat.engine.errors import DrumbeatError
 
 COLUMNS_SHOWN_MAX = 6  # of a row that is corrected; a phone shows them as a card
 _NOT_CHOSEN = {"name": "not named yet", "number": ["0"]}  # rows do not depend on them
-
-
-def reading_of(choices: dict[str, Any]) -> ReadOptions:
-    return ReadOptions(None, choices.get("sheet"))
 
 
 async def list_rules(console: Console, upload: Upload, columns: Sequence[str]) -> RowRules:

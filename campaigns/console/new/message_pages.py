@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from drumbeat.campaigns.account.templates import StoredTemplate, list_templates
 from drumbeat.campaigns.console.new.actions import spec_of
-from drumbeat.campaigns.console.new.choices import write_choices
+from drumbeat.campaigns.console.new.choices import reading_of, write_choices
 from drumbeat.campaigns.console.new.create_request import HEADER_SOURCES, request_of
 from drumbeat.campaigns.console.new.header_uploads import (
     FILE,
@@ -32,13 +32,13 @@ from drumbeat.campaigns.console.new.message_choices import (
     template_of,
     with_guessed_language,
 )
+from drumbeat.campaigns.console.new.named import upload_of
 from drumbeat.campaigns.console.new.sending_choices import Wrong, wrong_of
 from drumbeat.campaigns.console.new.step import Step, step_of
 from drumbeat.campaigns.console.web.context import console_of
-from drumbeat.campaigns.console.web.forms import next_part, upload_of
+from drumbeat.campaigns.console.web.forms import next_part
 from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, with_query
-from drumbeat.campaigns.options.sources import ReadOptions
 from drumbeat.campaigns.preview.draft_messages import DraftMessage, Sample, draft_messages, read_sample
 from drumbeat.engine.core.template.campaign_template import CampaignTemplate
 from drumbeat.engine.core.template.rendering import RenderedMessage, render_message
@@ -212,10 +212,10 @@ async def _sample(step: Step) -> Sample:
     """Return the sampled rows. They are kept beside the file, because reading a large workbook takes
     seconds.
     """
-    upload, sheet = step.upload, step.choices.get("sheet")
-    kept = upload.read_json(SAMPLE_FILE)
-    if kept is None or kept["sheet"] != sheet:
-        sample = await asyncio.to_thread(read_sample, upload.path, ReadOptions(None, sheet))
-        kept = {"sheet": sheet, "columns": sample.columns, "lines": sample.lines, "rows": sample.rows}
+    upload, reading = step.upload, reading_of(step.choices)
+    kept, key = upload.read_json(SAMPLE_FILE), [reading.sheet, reading.hidden_rows]
+    if kept is None or kept["key"] != key:
+        sample = await asyncio.to_thread(read_sample, upload.path, reading)
+        kept = {"key": key, "columns": sample.columns, "lines": sample.lines, "rows": sample.rows}
         upload.write_json(SAMPLE_FILE, kept)
     return Sample(kept["columns"], kept["lines"], kept["rows"])

@@ -11,12 +11,17 @@ from aiohttp import web
 
 from drumbeat.campaigns.audience.check.bad_rows import KEPT_MAX, BadRow
 from drumbeat.campaigns.audience.check.row_check import RowRules
-from drumbeat.campaigns.console.new.choices import add_corrections, drop_corrections, read_corrections
-from drumbeat.campaigns.console.new.list_check import FoundList, forget_found
-from drumbeat.campaigns.console.new.list_rules import checked_columns, list_rules, reading_of, shown_columns
+from drumbeat.campaigns.console.new.choices import (
+    add_corrections,
+    drop_corrections,
+    read_corrections,
+    reading_of,
+)
+from drumbeat.campaigns.console.new.list_check import FoundList, forget_found, list_checks
+from drumbeat.campaigns.console.new.list_rules import checked_columns, list_rules, shown_columns
+from drumbeat.campaigns.console.new.named import upload_of
 from drumbeat.campaigns.console.new.step import Step, step_of
 from drumbeat.campaigns.console.web.context import console_of
-from drumbeat.campaigns.console.web.forms import upload_of
 from drumbeat.campaigns.console.web.problems import Problem, Refused, problem_of
 from drumbeat.campaigns.console.web.rendering import page, redirect, render, texts_for, with_query
 from drumbeat.campaigns.console.web.streams import stream_events
@@ -139,7 +144,7 @@ async def stream_rows(request: web.Request) -> web.StreamResponse:
     upload, texts = upload_of(request), texts_for(request)
 
     async def read() -> str:
-        check = console_of(request).checks.under_way(upload)
+        check = console_of(request).part(list_checks).under_way(upload)
         return render("new_rows_live.html.j2", texts, check=check)
 
     return await stream_events(request, "view", read)
@@ -162,7 +167,7 @@ async def _view(request: web.Request, step: Step, typed: Typed) -> RowsView:
     console = console_of(request)
     rules = await list_rules(console, step.upload, step.seen.columns)
     reading = reading_of(step.choices)
-    found = await console.checks.found(step.upload, rules, reading, wait_s=WAIT_S)
+    found = await console.part(list_checks).found(step.upload, rules, reading, wait_s=WAIT_S)
     return RowsView(step, rules, found, _after(request), typed)
 
 
@@ -172,7 +177,7 @@ async def _page(
     view = await _view(request, step, typed)
     status = 200 if problem is None else problem.status
     if view.found is None:
-        check = console_of(request).checks.under_way(step.upload)
+        check = console_of(request).part(list_checks).under_way(step.upload)
         part = render("new_rows_live.html.j2", texts_for(request), check=check)
         return page(request, "new_rows_wait.html.j2", status, step=step, part=part)
     corrected = len(read_corrections(step.upload))

@@ -14,11 +14,10 @@ from typing import Any
 from aiohttp import web
 
 from drumbeat.campaigns.audience.check.glimpse import Glimpse, glimpse
-from drumbeat.campaigns.console.new.choices import read_choices
-from drumbeat.campaigns.console.web.forms import upload_of
+from drumbeat.campaigns.console.new.choices import read_choices, reading_of
+from drumbeat.campaigns.console.new.named import upload_of
 from drumbeat.campaigns.console.web.rendering import path_of
 from drumbeat.campaigns.console.web.uploads import Upload
-from drumbeat.campaigns.options.sources import ReadOptions
 
 GLIMPSE_FILE = "glimpse.json"
 
@@ -62,11 +61,11 @@ async def step_of(request: web.Request) -> Step:
 
 async def glimpse_of(upload: Upload, choices: dict[str, Any]) -> Glimpse:
     """Return the columns and first rows. They are kept, because reading a large workbook takes seconds."""
-    sheet = choices.get("sheet")
-    kept = upload.read_json(GLIMPSE_FILE)
-    if kept is None or kept["sheet"] != sheet:
+    reading = reading_of(choices)
+    kept, key = upload.read_json(GLIMPSE_FILE), [reading.sheet, reading.hidden_rows]
+    if kept is None or kept["key"] != key:
         async with upload.errors_named():
-            seen = await asyncio.to_thread(glimpse, upload.path, ReadOptions(None, sheet))
-        kept = {"sheet": sheet, **asdict(seen)}
+            seen = await asyncio.to_thread(glimpse, upload.path, reading)
+        kept = {"key": key, **asdict(seen)}
         upload.write_json(GLIMPSE_FILE, kept)
     return Glimpse(tuple(kept["columns"]), kept["samples"], kept["form"], kept["phones"])

@@ -110,6 +110,7 @@ class Problem:
             "code": self.code,
             "where": self.where,
             "remedy": self.remedy,
+            "key": "" if self.error is None else self.error.key,
         }
 
     def response(self) -> web.Response:

@@ -15,6 +15,8 @@ from drumbeat.campaigns.audience.check.row_check import (
 )
 from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
 from drumbeat.campaigns.campaign import find_campaign, require_planned
+from drumbeat.campaigns.finding import EXCLUDED_HIDDEN, ROWS_HIDDEN, Findings
+from drumbeat.campaigns.options.sources import ALL_ROWS
 from drumbeat.campaigns.phones.old_numbers import EVERY_CHANGE
 from drumbeat.campaigns.phones.plain_digits import NO_COLUMN, PlainDigits
 from drumbeat.campaigns.sql import statements
@@ -44,7 +46,7 @@ async def open_exclusions(
 async def _opened(connection: Connection, name: str, files: ExitStack) -> Exclusion:
     path = Path(name)
     if await asyncio.to_thread(path.exists):
-        source = await asyncio.to_thread(files.enter_context, open_table(path))
+        source = await asyncio.to_thread(files.enter_context, open_table(path, ALL_ROWS))
         return Exclusion(await asyncio.to_thread(source.sha256), source, None)
     campaign = await find_campaign(connection, name)
     require_planned(campaign)
@@ -52,8 +54,11 @@ async def _opened(connection: Connection, name: str, files: ExitStack) -> Exclus
     return Exclusion(f"campaign {campaign.name}", None, campaign.campaign_id)
 
 
-async def stage_exclusions(connection: Connection, exclusions: Sequence[Exclusion], rules: RowRules) -> None:
-    """Write their canonical phones to the session's table `excluded`.
+async def stage_exclusions(
+    connection: Connection, exclusions: Sequence[Exclusion], rules: RowRules, findings: Findings
+) -> None:
+    """Write their canonical phones to the session's table `excluded`. All rows of a file count, hidden ones
+    too, and a finding says so.
 
     Raise ConfigurationError if a phone of a file cannot be read: that person would get the message.
     """
@@ -61,11 +66,13 @@ async def stage_exclusions(connection: Connection, exclusions: Sequence[Exclusio
         if exclusion.source is None:
             await connection.execute(statements("plan")["exclude_campaign"], exclusion.campaign_id)
         else:
-            await copy_text(connection, "excluded", _phones(exclusion.source, rules))
+            await copy_text(connection, "excluded", _phones(exclusion.source, rules, findings))
 
 
-async def _phones(source: OpenAudience, rules: RowRules) -> AsyncIterator[bytes]:
+async def _phones(source: OpenAudience, rules: RowRules, findings: Findings) -> AsyncIterator[bytes]:
     table = await asyncio.to_thread(source.table)
+    for hidden in table.findings.of(ROWS_HIDDEN):
+        findings.add(EXCLUDED_HIDDEN, "", hidden.lines, table.name, hidden.count)
     check = _check(table.header, table.name, rules)
     plain = PlainDigits()
     for batch in check.batches(table):

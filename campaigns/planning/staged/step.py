@@ -105,14 +105,18 @@ async def _stage_rows(
 ) -> StagedRows:
     session, check = opened.session, CheckSpec(table.header, table.name, rules, table.delimiter)
     try:
-        phone_column = check.row_check().phone_column
+        row_check = check.row_check()
     except MissingPhones as error:
         raise await asyncio.to_thread(with_phones_proposed, error, opened.source) from error
     with closing(staged_batches(table, check)) as batches:
         rows = await stage(session, batches, rejects, table.total_bytes, has_choice=rules.choice is not None)
-    rows.findings.update(table.findings)
+    rows.findings.update(table.findings.for_columns(row_check.read_columns(table.header)))
     opened.source.require_unchanged()
     require_known_countries(table.header, rules, rows.plain, table.name)
-    await stage_exclusions(session.connection, opened.exclusions, file_rules(opened.asked.spec))
-    await find_duplicates(session, rows, rejects, phone_column, has_exclusions=bool(opened.exclusions))
+    await stage_exclusions(
+        session.connection, opened.exclusions, file_rules(opened.asked.spec), rows.findings
+    )
+    await find_duplicates(
+        session, rows, rejects, row_check.phone_column, has_exclusions=bool(opened.exclusions)
+    )
     return rows
