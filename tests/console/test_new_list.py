@@ -280,3 +280,18 @@ async def test_a_file_of_this_machine_cannot_be_removed_or_named(sender: Caller,
     await choose_message(sender, path)
     await sender.post(path, data={"phone_column": "phone", "exclude": str(file)})
     assert "is no campaign" in await said_of_sending(sender, path)
+
+
+async def test_the_column_of_phones_is_chosen_by_its_cells_and_the_check_shows_countries(
+    sender: Caller,
+) -> None:
+    content = "hotel,celular,pais\nAlfa,(415) 555-0101,US\nBeta,020 7946 0958,GB\n"
+    path = (await uploaded(sender, content)).headers["Location"]
+    assert "<option selected>celular" in (await sender.get(path)).text
+    await sender.post(path, data={"phone_column": "celular"})
+    refused = (await sender.get(f"{path}/rows")).text
+    assert "“Column of the countries”" in refused and "pais" in refused
+    await sender.post(path, data={"phone_column": "celular", "country_column": "pais"})
+    page = (await sender.get(f"{path}/rows")).text
+    assert "United States 1" in page and "United Kingdom 1" in page
+    assert "Landline 1" in page
