@@ -32,6 +32,15 @@ class HiddenRowsChoice(StrEnum):
     SKIP = "skip"
 
 
+class PhoneKind(StrEnum):
+    """The kinds of phones that the option `leave_out` takes."""
+
+    LANDLINE = "landline"
+    TOLL_FREE = "toll-free"
+    PREMIUM = "premium"
+    SATELLITE = "satellite"
+
+
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """The options that say how to read a file. `form` is what an unpacked file holds; None lets it be
