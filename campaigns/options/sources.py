@@ -25,13 +25,6 @@ class Format(StrEnum):
     PARQUET = "parquet"
 
 
-class HiddenRowsChoice(StrEnum):
-    """What is done with rows that a sheet does not show; `--hidden-rows` takes these words."""
-
-    READ = "read"
-    SKIP = "skip"
-
-
 class PhoneKind(StrEnum):
     """The kinds of phones that the option `leave_out` takes."""
 
@@ -39,6 +32,13 @@ class PhoneKind(StrEnum):
     TOLL_FREE = "toll-free"
     PREMIUM = "premium"
     SATELLITE = "satellite"
+
+
+class HiddenRowsChoice(StrEnum):
+    """What is done with rows that a sheet does not show; `--hidden-rows` takes these words."""
+
+    READ = "read"
+    SKIP = "skip"
 
 
 @dataclass(frozen=True, slots=True)

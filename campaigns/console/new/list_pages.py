@@ -33,7 +33,7 @@ from drumbeat.engine.errors import DrumbeatError
 SHEETS_FILE = "sheets.json"
 COLUMNS_MAX = 100  # with a text for empty cells; no message takes more
 CAMPAIGNS_OFFERED = 20  # to leave their recipients out; the newest
-OF_ONE_SHEET = (*("phone_column", "country_column", "default", "param", "language_column", "hidden_rows"),)
+OF_ONE_SHEET = ("phone_column", "country_column", "default", "param", "language_column", "hidden_rows")
 
 
 async def upload(request: web.Request) -> web.Response:
@@ -135,10 +135,10 @@ def _list_page(
         step=step,
         sheets=sheets,
         campaigns=list(dict.fromkeys([*chosen, *offered])),
-        hidden_rows=HiddenRowsChoice if "hidden_rows" in step.choices else (),
         changes=COUNTRIES,
         kinds=list(LEFT_OUT),
         no_column=NO_COLUMN,
+        hidden_rows=HiddenRowsChoice if "hidden_rows" in step.choices else (),
         columns_max=COLUMNS_MAX,
         problem=problem,
     )

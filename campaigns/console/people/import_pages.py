@@ -89,8 +89,8 @@ async def begin(request: web.Request) -> web.Response:
     asked = SuppressionImport(
         reason=typed["reason"],
         phone_column=typed["phone_column"],
-        region=typed["region"] or None,
         country_column=typed["country_column"] or None,
+        region=typed["region"] or None,
     )
 
     async def work(progress: ProgressCallback) -> SuppressionImported:

@@ -26,8 +26,8 @@ async def import_upload(
     asked: SuppressionImport,
     progress: ProgressCallback = no_progress,
 ) -> SuppressionImported:
-    """Import a list, as `import_suppressions` does. If no column is named, read the one that holds
-    phones. UsageError if none does, or several.
+    """Import a list, as `import_suppressions` does. If no column is named, read the one that holds phones.
+    UsageError if none does, or several.
     """
     async with upload.errors_named(), console.pool.acquire() as connection:
         given = asked.phone_column
