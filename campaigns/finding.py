@@ -34,6 +34,9 @@ FINDINGS: dict[str, str] = {
         "the workbook does not say the language of these names of days or months, and they are read in"
         " English; give the column a format with a language"
     ),
+    "phone_country_differs": "the phone has the code of another country than its row names",
+    "phone_first_taken": "the cell holds two numbers, and the first one is taken",
+    "phone_repaired": "the number had an old form, and was brought to that of today",
 }
 
 

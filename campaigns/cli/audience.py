@@ -10,16 +10,24 @@ from drumbeat.campaigns.audience.check.copy_rejected import copy_rejected
 from drumbeat.campaigns.audience.check.inspection import Inspection, inspect_audience
 from drumbeat.campaigns.audience.check.reject_file import default_rejects_path
 from drumbeat.campaigns.audience.check.row_check import RowRules
-from drumbeat.campaigns.cli.campaign_options import PhoneColumn, Region, option, rejects_option
+from drumbeat.campaigns.cli.campaign_options import (
+    CountryColumn,
+    PhoneColumn,
+    Region,
+    option,
+    rejects_option,
+)
 from drumbeat.campaigns.cli.finding_text import finding_lines
 from drumbeat.campaigns.cli.options import Json, Output, Quiet
 from drumbeat.campaigns.cli.output import opened, writing
+from drumbeat.campaigns.cli.phone_lines import phone_lines
 from drumbeat.campaigns.cli.planning_progress import GUESS, planning_shown
 from drumbeat.campaigns.cli.printing import note, print_json
 from drumbeat.campaigns.options.audience_options import pairs
-from drumbeat.campaigns.options.sources import Format, HiddenRowsChoice, ReadOptions
+from drumbeat.campaigns.options.sources import Format, HiddenRowsChoice, PhoneKind, ReadOptions
 from drumbeat.campaigns.options.table import FORMS
 from drumbeat.campaigns.output.output_file import require_other_file
+from drumbeat.campaigns.phones.kinds import Kind
 from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.engine.core.sanitise import sanitise
 from drumbeat.engine.errors import ConfigurationError
@@ -49,7 +57,11 @@ def check(
     column_map: Annotated[list[str] | None, option("map")] = None,
     default: Annotated[list[str] | None, option("default")] = None,
     region: Region = None,
-    as_mobile: Annotated[list[str] | None, option("as_mobile")] = None,
+    country_column: CountryColumn = None,
+    repair_old: Annotated[list[str] | None, option("repair_old")] = None,
+    first_number: Annotated[bool, option("first_number")] = False,
+    only_mobile: Annotated[bool, option("only_mobile")] = False,
+    leave_out: Annotated[list[PhoneKind] | None, option("leave_out")] = None,
     file_format: FileFormat = None,
     sheet: Sheet = None,
     hidden_rows: HiddenRows = None,
@@ -72,7 +84,11 @@ def check(
                 region,
                 pairs("map", column_map),
                 pairs("default", default),
-                tuple(as_mobile or ()),
+                tuple(repair_old or ()),
+                country_column=country_column,
+                first_number=first_number,
+                leave_out=frozenset(Kind(kind) for kind in leave_out or ()),
+                only_mobile=only_mobile,
             ),
             options=ReadOptions(file_format, sheet, hidden_rows),
             progress=progress,
@@ -128,7 +144,7 @@ def _print(found: Inspection) -> None:
     if found.duplicates:
         repeat = pluralise(found.duplicates, "good row repeats", "good rows repeat")
         typer.echo(f"{repeat} the phone of an earlier row")
-    for line in finding_lines(found.findings):
+    for line in (*phone_lines(found.countries, found.kinds), *finding_lines(found.findings)):
         typer.echo(line)
     if found.rejects_path is not None:
         typer.echo(f"the bad rows are listed in {found.rejects_path}")

@@ -25,6 +25,15 @@ class Format(StrEnum):
     PARQUET = "parquet"
 
 
+class PhoneKind(StrEnum):
+    """The kinds of phones that the option `leave_out` takes."""
+
+    LANDLINE = "landline"
+    TOLL_FREE = "toll-free"
+    PREMIUM = "premium"
+    SATELLITE = "satellite"
+
+
 class HiddenRowsChoice(StrEnum):
     """What is done with rows that a sheet does not show; `--hidden-rows` takes these words."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from drumbeat.campaigns.actor import actor as this_user
 from drumbeat.campaigns.output.spreadsheet import safe_cell
 from drumbeat.campaigns.phones.normaliser import Normaliser
+from drumbeat.campaigns.phones.old_numbers import EVERY_CHANGE
 from drumbeat.campaigns.phones.phone_text import phone_text
 from drumbeat.campaigns.reject import REASONS
 from drumbeat.campaigns.sql import statements
@@ -157,7 +158,7 @@ def _with_aliases(phones: Sequence[int]) -> list[int]:
 
 
 def _read_phones(phones: Sequence[str], region: str | None) -> list[int]:
-    normaliser = Normaliser(region)
+    normaliser = Normaliser(region, EVERY_CHANGE)
     numbers = []
     for phone in phones:
         number = normaliser.normalise(phone)

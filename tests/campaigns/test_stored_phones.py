@@ -41,7 +41,7 @@ async def spring(ready: str, write_audience: WriteAudience) -> dict[str, Any]:
     """A planned campaign of a German list, by the arguments of its options."""
     options: dict[str, Any] = {
         "name": "spring", "template": "order", "language": "en", "number": ["1001"],
-        "audience": write_audience(LIST), "phone_column": "Telefon", "region": "DE", "as_mobile": ["BR"],
+        "audience": write_audience(LIST), "phone_column": "Telefon", "region": "DE", "repair_old": ["BR"],
         "param": ["nome", "=x"], "map": ["nome=name"], "default": ["nome=friend"],
     }  # fmt: skip
     await create_campaign(ready, CampaignSpec(**options))
@@ -69,7 +69,7 @@ async def test_a_clone_for_the_same_people_is_for_the_same_people(
     assert (made.counts.recipients, made.counts.rejected) == (len(ABROAD), 0)
     assert await people_of(pool, "again") == EVERYBODY
     given = (await stored_options(pool, "again")).values
-    assert not {"region", "as_mobile", "map", "default", "phone_column"} & given.keys()
+    assert not {"region", "repair_old", "map", "default", "phone_column"} & given.keys()
     await create_campaign(ready, await cloned(pool, "again", "third", {}))
     assert await people_of(pool, "third") == EVERYBODY
 
@@ -152,7 +152,7 @@ async def test_the_country_is_for_what_is_excluded(
     "changes",
     [
         {"region": "DE"},
-        {"as_mobile": ["BR"]},
+        {"repair_old": ["BR"]},
         {"map": ["a=b"]},
         {"default": ["name=x"]},
         {"phone_column": "Telefon"},

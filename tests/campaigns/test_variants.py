@@ -13,6 +13,7 @@ from drumbeat.campaigns.results.variants import VariantResult, verdicts
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import DEFINITION, PHONE, WriteAudience
+from tests.kit.rows import add_template
 
 SHORT, LONG = Variant("short", "order"), Variant("long", "parcel", 3)
 
@@ -22,10 +23,7 @@ async def experiment(
     ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience
 ) -> CampaignSpec:
     """400 people, every second of them Brazilian, and a second template in English and Portuguese."""
-    await pool.executemany(
-        "INSERT INTO templates (name, language, status, definition) VALUES ('parcel', $1, 'APPROVED', $2)",
-        [("en", DEFINITION), ("pt_BR", DEFINITION)],
-    )
+    await add_template(pool, "parcel", DEFINITION, "en", "pt_BR")
     rows = [f"{PHONE + n},Name {n},A{n},{('en', 'pt')[n % 2]}" for n in range(400)]
     path = write_audience("phone,name,order,tongue\n" + "\n".join(rows) + "\n", name="many.csv")
     return replace(spec, audience=path, template=None, variant=[str(SHORT), str(LONG)])

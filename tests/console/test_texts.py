@@ -14,9 +14,9 @@ from drumbeat.engine.core.error_codes import ERROR_CODES, meaning_of, remedy_of
 ROOT = Path(__file__).parents[2]
 VIEWS = sorted((ROOT / "campaigns" / "console" / "views").glob("*.j2"))
 SOURCES = [*VIEWS, *(path for name in ("campaigns", "engine/core") for path in (ROOT / name).rglob("*.py"))]
-# What the service answers ends the key.
+# What the service answers ends the key, or a country.
 OF_SERVICE = re.compile(
-    r"number\.(quality|tier)_|template_(status|reason)\.|spent\.category_|code_(meaning|remedy)\."
+    r"number\.(quality|tier)_|template_(status|reason)\.|spent\.category_|code_(meaning|remedy)\.|reject\.phone_old_"
 )
 LITERAL = re.compile(r"[\"']([\w.-]+)(?=[\"'{])")
 NAMED = re.compile(r"\bt\(\s*[\"']([\w.-]+)[\"']\s*[,)]")

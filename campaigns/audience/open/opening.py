@@ -51,6 +51,12 @@ class OpenAudience:
             return self.content.table()
         return AudienceReader(self.content, self.name)
 
+    def table_again(self) -> AudienceTable:
+        """Return the table once more, from its beginning."""
+        if not isinstance(self.content, Spool):
+            self.content.seek(0)
+        return self.table()
+
     def require_unchanged(self) -> None:
         """Raise UnreadableAudience if the file was written to since it was opened."""
         if self.source is not None:

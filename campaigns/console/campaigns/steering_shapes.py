@@ -147,6 +147,8 @@ class Planned(TypedDict):
     templates: list[Share]
     unmatched_languages: dict[str, int]
     findings: list[ListFinding]
+    countries: dict[str, int]
+    kinds: dict[str, int]
     changes: list[OptionChange]
 
 

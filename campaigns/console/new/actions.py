@@ -34,6 +34,7 @@ from drumbeat.campaigns.console.web.uploads import Upload, discard, first_reject
 from drumbeat.campaigns.options.sources import ReadOptions
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.phones.countries import PREFIX_DIGITS
+from drumbeat.campaigns.phones.kinds import Kind
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.header_uploads import uploads_with
 from drumbeat.campaigns.planning.staged.filling import row_rules
@@ -53,8 +54,12 @@ async def check(console: Console, name: str, asked: ListCheckRequest) -> Checked
         asked.region,
         asked.map,
         asked.default,
-        tuple(asked.as_mobile),
+        tuple(asked.repair_old),
         corrections=read_corrections(upload),
+        country_column=asked.country_column,
+        first_number=asked.first_number,
+        leave_out=frozenset(map(Kind, asked.leave_out)),
+        only_mobile=asked.only_mobile,
     )
     checks, reading = console.part(list_checks), ReadOptions(None, asked.sheet, asked.hidden_rows)
     found = await checks.found(upload, rules, reading, wait_s=CHECK_WAIT_S)

@@ -57,6 +57,8 @@ class FoundList:
     reject_codes: Mapping[str, int] = field(default_factory=dict)
     bad_rows: Sequence[BadRow] = ()
     findings: Sequence[ListFinding] = ()
+    countries: Mapping[str, int] = field(default_factory=dict)
+    kinds: Mapping[str, int] = field(default_factory=dict)
     refused: Mapping[str, Any] | None = None
 
     @property

@@ -24,14 +24,16 @@ from drumbeat.campaigns.console.web.problems import Problem, Refused, problem_of
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, with_query
 from drumbeat.campaigns.console.web.uploads import Upload, store_upload
 from drumbeat.campaigns.options.sources import HiddenRowsChoice
+from drumbeat.campaigns.phones.phone_reader import LEFT_OUT
+from drumbeat.campaigns.phones.plain_digits import NO_COLUMN
 from drumbeat.campaigns.results.campaign_pages import campaign_page
+from drumbeat.engine.core.phone_aliases import COUNTRIES
 from drumbeat.engine.errors import DrumbeatError
 
 SHEETS_FILE = "sheets.json"
 COLUMNS_MAX = 100  # with a text for empty cells; no message takes more
 CAMPAIGNS_OFFERED = 20  # to leave their recipients out; the newest
-OF_ONE_SHEET = ("phone_column", "default", "param", "language_column", "hidden_rows")
-AS_MOBILE = ("BR", "MX", "AR")
+OF_ONE_SHEET = ("phone_column", "country_column", "default", "param", "language_column", "hidden_rows")
 
 
 async def upload(request: web.Request) -> web.Response:
@@ -94,7 +96,11 @@ def chosen_of(fields: Any, step: Step) -> dict[str, Any]:
     return {
         "phone_column": phone_column,
         "region": str(fields.get("region", "")).strip(),
-        "as_mobile": [country for country in AS_MOBILE if f"as_mobile.{country}" in fields],
+        "country_column": str(fields.get("country_column", "")),
+        "repair_old": [country for country in COUNTRIES if f"repair_old.{country}" in fields],
+        "first_number": "first_number" in fields,
+        "leave_out": [kind.value for kind in LEFT_OUT if f"leave_out.{kind.value}" in fields],
+        "only_mobile": "only_mobile" in fields,
         "default": {
             column: text
             for column, text in zip(columns, texts, strict=True)
@@ -129,7 +135,9 @@ def _list_page(
         step=step,
         sheets=sheets,
         campaigns=list(dict.fromkeys([*chosen, *offered])),
-        as_mobile=AS_MOBILE,
+        changes=COUNTRIES,
+        kinds=list(LEFT_OUT),
+        no_column=NO_COLUMN,
         hidden_rows=HiddenRowsChoice if "hidden_rows" in step.choices else (),
         columns_max=COLUMNS_MAX,
         problem=problem,

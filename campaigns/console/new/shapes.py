@@ -12,7 +12,7 @@ from drumbeat.campaigns.console.new.create_request import CreateRequest
 from drumbeat.campaigns.console.new.list_check import FoundList
 from drumbeat.campaigns.console.web.shapes import Asked, RejectedRow
 from drumbeat.campaigns.finding import ListFinding
-from drumbeat.campaigns.options.sources import HiddenRowsChoice
+from drumbeat.campaigns.options.sources import HiddenRowsChoice, PhoneKind
 
 
 class CreateUpload(Asked):
@@ -38,7 +38,11 @@ class ListCheckRequest(Asked):
     region: str | None = None
     map: dict[str, str] = {}
     default: dict[str, str] = {}
-    as_mobile: list[str] = []
+    repair_old: list[str] = []
+    country_column: str | None = None
+    first_number: bool = False
+    leave_out: list[PhoneKind] = []
+    only_mobile: bool = False
 
 
 class CorrectedRow(Asked):
@@ -105,4 +109,6 @@ class Created(TypedDict):
     templates: list[Share]
     unmatched_languages: dict[str, int]
     findings: list[ListFinding]
+    countries: dict[str, int]
+    kinds: dict[str, int]
     plan: Plan | None

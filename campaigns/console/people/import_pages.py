@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
-from drumbeat.campaigns.audience.check.glimpse import glimpse, guess_phone_column
+from drumbeat.campaigns.audience.check.glimpse import glimpse
 from drumbeat.campaigns.console.people.shapes import SuppressionImport, SuppressionImported
 from drumbeat.campaigns.console.people.suppression_import import import_upload
 from drumbeat.campaigns.console.web.context import caller_of, console_of
@@ -23,7 +23,7 @@ from drumbeat.campaigns.progress import ProgressCallback
 from drumbeat.engine.errors import NotFound
 
 VIEW = "suppression_import.html.j2"
-NOTHING_TYPED = {"phone_column": "", "region": "", "reason": ""}
+NOTHING_TYPED = {"phone_column": "", "country_column": "", "region": "", "reason": ""}
 
 
 def _path(upload: Upload) -> str:
@@ -69,7 +69,8 @@ async def show(request: web.Request) -> web.Response:
         upload=stored,
         problem=problem,
         columns=list(zip(seen.columns, seen.samples, strict=True)),
-        typed=form[1] if form else {**NOTHING_TYPED, "phone_column": guess_phone_column(seen.columns)},
+        to_choose=() if seen.phone_column else seen.phones,
+        typed=form[1] if form else {**NOTHING_TYPED, "phone_column": seen.phone_column},
     )
 
 
@@ -86,7 +87,10 @@ async def begin(request: web.Request) -> web.Response:
     stored, console, caller = _upload_of(request), console_of(request), caller_of(request)
     typed = {name: await field_of(request, name) for name in NOTHING_TYPED}
     asked = SuppressionImport(
-        reason=typed["reason"], phone_column=typed["phone_column"], region=typed["region"] or None
+        reason=typed["reason"],
+        phone_column=typed["phone_column"],
+        country_column=typed["country_column"] or None,
+        region=typed["region"] or None,
     )
 
     async def work(progress: ProgressCallback) -> SuppressionImported:

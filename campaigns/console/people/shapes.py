@@ -68,12 +68,13 @@ class SuppressionChange(TypedDict):
 
 
 class SuppressionImport(Asked):
-    """The options for reading the file. If `phone_column` is null, the column that looks like phones
-    is read.
+    """The options for reading the file. If `phone_column` is null, the column that holds phones is read; if
+    several do, the request is refused. `country_column` has the country of each row.
     """
 
     reason: str = "imported"
     phone_column: str | None = None
+    country_column: str | None = None
     region: str | None = None
 
 

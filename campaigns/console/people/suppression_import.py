@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-from drumbeat.campaigns.audience.check.glimpse import glimpse, guess_phone_column
+from drumbeat.campaigns.audience.check.glimpse import glimpse
 from drumbeat.campaigns.audience.suppression_list import import_suppressions
 from drumbeat.campaigns.console.people.shapes import SuppressionImport, SuppressionImported
 from drumbeat.campaigns.console.web.access import Caller
@@ -26,8 +26,8 @@ async def import_upload(
     asked: SuppressionImport,
     progress: ProgressCallback = no_progress,
 ) -> SuppressionImported:
-    """Import a list, as `import_suppressions` does. If no column is named, read the one that looks like
-    phones. UsageError if none does.
+    """Import a list, as `import_suppressions` does. If no column is named, read the one that holds phones.
+    UsageError if none does, or several.
     """
     async with upload.errors_named(), console.pool.acquire() as connection:
         given = asked.phone_column
@@ -38,6 +38,7 @@ async def import_upload(
             reason=asked.reason,
             phone_column=column,
             region=asked.region,
+            country_column=asked.country_column,
             rejects_path=upload.rejects,
             progress=progress,
             actor=caller.name,
@@ -52,12 +53,15 @@ async def import_upload(
 
 
 def _guess(upload: Upload) -> str:
-    columns = glimpse(upload.path, ALL_ROWS).columns
-    found = guess_phone_column(columns)
-    if found is None:
-        raise UsageError(
-            f"no column looks like phone numbers: {', '.join(columns)}",
-            where=upload.name,
-            remedy="name it with phone_column",
-        )
-    return found
+    seen = glimpse(upload.path, ALL_ROWS)
+    if seen.phone_column is not None:
+        return seen.phone_column
+    names = ", ".join(seen.phones or seen.columns)
+    raise UsageError(
+        f"several columns hold phone numbers: {names}"
+        if seen.phones
+        else f"no column holds phone numbers: {names}",
+        where=upload.name,
+        remedy="name the column with phone_column",
+        key="phone_column",
+    )

@@ -10,7 +10,7 @@ from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from drumbeat.campaigns.console.web.context import console_of, maybe_caller
-from drumbeat.campaigns.console.web.countries import countries
+from drumbeat.campaigns.console.web.countries import countries, country_name
 from drumbeat.campaigns.console.web.language import (
     COOKIE,
     LANGUAGES,
@@ -39,6 +39,7 @@ def environment() -> Environment:
         "with_query": with_query,
         "path_of": path_of,
         "countries": countries,
+        "country_name": country_name,
         "local_of": local_of,
         "time_zones": time_zones,
         "static_url": static_url,

@@ -6,15 +6,22 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from drumbeat.campaigns.audience.check.columns import MissingColumn
-from drumbeat.campaigns.audience.check.row_check import RowCheck, RowRules, row_check
+from drumbeat.campaigns.audience.check.columns import MissingColumn, has_column
+from drumbeat.campaigns.audience.check.row_check import (
+    RowCheck,
+    RowRules,
+    require_known_countries,
+    row_check,
+)
 from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
 from drumbeat.campaigns.campaign import find_campaign, require_planned
 from drumbeat.campaigns.finding import EXCLUDED_HIDDEN, ROWS_HIDDEN, Findings
 from drumbeat.campaigns.options.sources import ALL_ROWS
+from drumbeat.campaigns.phones.old_numbers import EVERY_CHANGE
+from drumbeat.campaigns.phones.plain_digits import NO_COLUMN, PlainDigits
 from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.stored_recipients import require_kept
-from drumbeat.engine.core.phone_aliases import canonical_phone
+from drumbeat.engine.core.phone_aliases import canonical_phones
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.store.copying import copy_text
 from drumbeat.engine.store.database import Connection
@@ -67,7 +74,9 @@ async def _phones(source: OpenAudience, rules: RowRules, findings: Findings) -> 
     for hidden in table.findings.of(ROWS_HIDDEN):
         findings.add(EXCLUDED_HIDDEN, "", hidden.lines, table.name, hidden.count)
     check = _check(table.header, table.name, rules)
+    plain = PlainDigits()
     for batch in check.batches(table):
+        plain.update(batch.plain)
         if batch.rejects:
             reject = batch.rejects[0]
             raise ConfigurationError(
@@ -76,14 +85,22 @@ async def _phones(source: OpenAudience, rules: RowRules, findings: Findings) -> 
                 remedy="correct it, or this person would get the message",
                 values={"phone": reject.value, "reason": reject.reason},
             )
-        yield "".join(f"{canonical_phone(phone)}\n" for phone in batch.phones).encode()
+        yield "".join(f"{phone}\n" for phone in canonical_phones(batch.phones)).encode()
     source.require_unchanged()
+    require_known_countries(table.header, _rules(table.header, rules), plain, table.name)
 
 
 def _check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
     """Return the check by the campaign's column of phones, or by `phone` in a list of another origin."""
-    plain = RowRules(region=rules.region, as_mobile=rules.as_mobile)
+    plain = _rules(header, rules)
     try:
         return row_check(header, where, replace(plain, phone_column=rules.phone_column, mapped=rules.mapped))
     except MissingColumn:
         return row_check(header, where, plain)
+
+
+def _rules(header: Sequence[str], rules: RowRules) -> RowRules:
+    """Return the rules of a list of people to leave out: an old number names its person, too."""
+    column = rules.country_column
+    is_there = column is not None and (column == NO_COLUMN or has_column(header, column))
+    return RowRules(region=rules.region, repair_old=EVERY_CHANGE, country_column=column if is_there else None)

@@ -14,7 +14,9 @@ from drumbeat.campaigns.audience.check.reject_file import RejectFile
 from drumbeat.campaigns.audience.check.staged_batch import StagedBatch
 from drumbeat.campaigns.audience.check.template_choice import add_bounded
 from drumbeat.campaigns.finding import Findings
+from drumbeat.campaigns.phones.phone_counts import PhoneCounts
 from drumbeat.campaigns.phones.phone_text import phone_text
+from drumbeat.campaigns.phones.plain_digits import PlainDigits
 from drumbeat.campaigns.planning.counts import PlanCounts
 from drumbeat.campaigns.planning.opened.step import Session
 from drumbeat.campaigns.progress import PlanProgress
@@ -52,8 +54,8 @@ class StagedRows:
 
     `unmatched` counts rows by the language that they name and that the campaign does not have. `by_template`
     counts recipients by the index of their template, if there are several; `find_duplicates` sets it. `files`
-    are the header files that the rows name. `findings` are those of the rows. `has_choice` says that the rows
-    have an index of a template.
+    are the header files that the rows name. `findings` are those of the rows, `phones` and `plain` those of
+    their phones. `has_choice` says that the rows have an index of a template.
     """
 
     has_choice: bool = False
@@ -64,6 +66,8 @@ class StagedRows:
     files: set[str] = field(default_factory=set)
     unmatched: Counter[str] = field(default_factory=Counter)
     findings: Findings = field(default_factory=Findings)
+    phones: PhoneCounts = field(default_factory=PhoneCounts)
+    plain: PlainDigits = field(default_factory=PlainDigits)
     by_template: Counter[int] = field(default_factory=Counter)
     _open_rows: int = 0
     _last_line: int = 0
@@ -102,6 +106,8 @@ class StagedRows:
         self.files |= batch.files
         add_bounded(self.unmatched, batch.unmatched)
         self.findings.update(batch.findings)
+        self.phones.update(batch.counts)
+        self.plain.update(batch.plain)
         if self._open_rows >= CHUNK_ROWS:
             self.end_chunk()
 
