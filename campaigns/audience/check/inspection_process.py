@@ -52,7 +52,8 @@ def main() -> None:
     except DrumbeatError as error:
         _say("refused", error.as_texts())
         return
-    _say("found", {**asdict(found), "rejects_path": None, "bad_rows": [asdict(row) for row in bad_rows.rows]})
+    bad = [asdict(row) for row in bad_rows.rows]
+    _say("found", {**found.as_json(), "rejects_path": None, "bad_rows": bad})
 
 
 class _Progress:
