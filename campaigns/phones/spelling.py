@@ -1,5 +1,5 @@
-"""What stands around a phone number in a cell: a label, a link, the address of a chat. What is unambiguous is
-taken off, and what is no phone number gets the reason that says what it is.
+"""A reader of what stands around a phone number in a cell: a label, a link, the address of a chat. What is
+unambiguous is taken off, and what is no phone number gets the reason that says what it is.
 
 Law: a word is taken off only if it is one for a phone. Others, such as "not" or "fax", may mean that the
 number is the wrong one.
