@@ -194,9 +194,10 @@ class RowCheck:
             variables,
             sorted(rejects, key=_line_of),
             files=frozenset() if media is None else media.files([row[0] for row in variables]),
-            findings=findings_of(seen, batch, kept),
+            findings=read.findings,
             plain=read.plain,
         )
+        checked.findings.update(findings_of(seen, batch, kept))
         checked.counts = count_phones(checked.phones)
         if self.chooser is not None:
             at_language = self.chooser.language_index
