@@ -5,16 +5,18 @@ A finding leaves nobody out. What leaves a row out is a reject, and what makes a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from string import Formatter
 
 from typing_extensions import TypedDict
 
 LINES_MAX = 5  # of each finding, enough to look at the file
 EXAMPLE_CHARACTERS_MAX = 80
 
-# Code → what is found, with its cure. The column and the lines are added where it is shown.
 ROWS_HIDDEN, EXCLUDED_HIDDEN, COLUMN_HIDDEN = "rows_hidden_read", "excluded_rows_hidden", "column_hidden"
+# Code → what is found, with its cure, as a form: `{repair}` names the option of that key. The column and the
+# lines are added where it is shown.
 FINDINGS: dict[str, str] = {
     ROWS_HIDDEN: "the sheet hides these rows, and they were read like all others",
     "rows_hidden_skipped": "the sheet hides these rows, and they were left out",
@@ -37,7 +39,33 @@ FINDINGS: dict[str, str] = {
     "phone_country_differs": "the phone has the code of another country than its row names",
     "phone_first_taken": "the cell holds two numbers, and the first one is taken",
     "phone_repaired": "the number had an old form, and was brought to that of today",
+    "spaces_removed": "spaces or line breaks at an end were taken off; {keep_spaces} keeps them",
+    "invisible_removed": "invisible characters were taken off",
+    "apostrophe_removed": "the mark of a spreadsheet for a number that is text was taken off",
+    "mojibake": "the letters are garbled: UTF-8 was read in another encoding; {repair} restores them",
+    "mojibake_repaired": "garbled letters were restored, as {repair} asks",
+    "html_entity": "the text holds entities of a web page, such as &amp;; {repair} makes letters of them",
+    "html_repaired": "entities of a web page became letters, as {repair} asks",
+    "empty_word": 'the text is a word for "no value"; {empty_words} takes it as an empty cell',
+    "unfilled_placeholder": (
+        "the text is a placeholder that another program did not fill; {empty_words} takes it as an empty cell"
+    ),
+    "word_emptied": 'a word for "no value" or a placeholder became an empty cell, as {empty_words} asks',
+    "email_as_value": "the text is a mail address, perhaps of the wrong column",
+    "code_characters": "the code has other characters than letters, digits, - and _",
+    "url_beginning": (
+        "the link repeats what the template has before it, or is a whole link; {repair} removes repetitions"
+    ),
+    "url_characters": "the link has spaces or letters that links do not have; {repair} encodes them",
+    "url_repaired": "the link was repaired, as {repair} asks",
 }
+
+
+def finding_text(code: str, name_of: Callable[[str], str] = str) -> str:
+    """Return what a finding says. `name_of` gives the name of an option by its key."""
+    form = FINDINGS[code]
+    named = {key: name_of(key) for _, key, _, _ in Formatter().parse(form) if key}
+    return form.format_map(named)
 
 
 class ListFinding(TypedDict):
@@ -66,10 +94,6 @@ class Finding:
     lines: list[int] = field(default_factory=list)
     example: str = ""
 
-    @property
-    def text(self) -> str:
-        return FINDINGS[self.code]
-
     def as_json(self) -> ListFinding:
         return {
             "code": self.code,
@@ -77,7 +101,7 @@ class Finding:
             "count": self.count,
             "lines": self.lines,
             "example": self.example,
-            "text": self.text,
+            "text": finding_text(self.code),
         }
 
 
@@ -123,5 +147,5 @@ class Findings:
     def _add(self, more: Finding) -> None:
         found = self._by_key.setdefault((more.code, more.column), Finding(more.code, more.column))
         found.count += more.count
-        found.lines = (found.lines + more.lines)[:LINES_MAX]
+        found.lines = sorted(found.lines + more.lines)[:LINES_MAX]
         found.example = found.example or more.example

@@ -18,6 +18,7 @@ def code_of_old(country: str) -> str:
 REASONS = {
     "row_shape": "the row has more or fewer cells than the header",
     "row_quotes": "a quoted cell is not closed, or text follows its closing quote",
+    "row_backslash": "a backslash is before a quote, and the row cannot be read either way; double the quote",
     "cell_size": "a cell is larger than 128 KiB",
     "cell_error": "the cell holds an error such as #N/A; correct its formula, or fill the cell",
     "cell_formula": (
@@ -66,6 +67,11 @@ REASONS = {
     "variable_spaces": "the variable holds more than four spaces in a row",
     "variable_control": "the variable holds a NUL character",
     "variable_too_long": "the variable is longer than 1,024 characters",
+    "variable_replacement": "a letter is lost: the text holds U+FFFD; correct it, or export as UTF-8 again",
+    "body_too_long": "the body with its values is longer than 1,024 characters; shorten a value",
+    "header_too_long": "the header with its values is longer than 60 characters; shorten a value",
+    "url_too_long": "the link with its value is longer than 2,000 characters; shorten the value",
+    "code_too_long": "the code is longer than 15 characters",
     "media_empty": "the cell names no link and no file for the header; fill it, or give a default",
     "media_link": "the service takes header media by HTTPS only; begin the link with https://",
     "media_missing": "there is no such file; name it as it is reached from the audience's directory",
@@ -88,14 +94,16 @@ KNOWN_PHONES = frozenset({"duplicate", "excluded"})
 @dataclass(frozen=True, slots=True)
 class Reject:
     """A rejected row. `line` is where it starts, from 1; `column` is empty if the whole row is wrong. `value`
-    is the cell or the row as it was written; for a code of KNOWN_PHONES it is the phone.
+    is the cell or the row as it was written; for a code of KNOWN_PHONES it is the phone. `note` says more
+    about this row, such as how many cells it has.
     """
 
     line: int
     code: str
     column: str
     value: str
+    note: str = ""
 
     @property
     def reason(self) -> str:
-        return REASONS[self.code]
+        return f"{REASONS[self.code]} ({self.note})" if self.note else REASONS[self.code]

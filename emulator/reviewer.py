@@ -13,8 +13,6 @@ from drumbeat.emulator.templates.template import STATUS_AFTER_EVENT, Template
 # Words that make the reviewer take a template of UTILITY for MARKETING (open point: the category may change).
 MARKETING_WORDS = ("offer", "sale", "discount", "% off", "buy now", "coupon")
 
-QUALITY_SCORES = ("GREEN", "YELLOW", "RED", "UNKNOWN")
-
 
 class Reviewer:
     """The reviewer: it has the templates that wait, by the time of their review. `announce` queues

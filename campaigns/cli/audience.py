@@ -1,15 +1,14 @@
 """`drumbeat audience`: check a file before a campaign is created from it."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from drumbeat.campaigns.audience.check.copy_rejected import copy_rejected
+from drumbeat.campaigns.audience.check.glimpse import glimpse
 from drumbeat.campaigns.audience.check.inspection import Inspection, inspect_audience
 from drumbeat.campaigns.audience.check.reject_file import default_rejects_path
-from drumbeat.campaigns.audience.check.row_check import RowRules
 from drumbeat.campaigns.cli.campaign_options import (
     CountryColumn,
     PhoneColumn,
@@ -18,25 +17,39 @@ from drumbeat.campaigns.cli.campaign_options import (
     rejects_option,
 )
 from drumbeat.campaigns.cli.finding_text import finding_lines
+from drumbeat.campaigns.cli.message_lines import message_lines
 from drumbeat.campaigns.cli.options import Json, Output, Quiet
 from drumbeat.campaigns.cli.output import opened, writing
 from drumbeat.campaigns.cli.phone_lines import phone_lines
 from drumbeat.campaigns.cli.planning_progress import GUESS, planning_shown
 from drumbeat.campaigns.cli.printing import note, print_json
-from drumbeat.campaigns.options.audience_options import pairs
-from drumbeat.campaigns.options.sources import Format, HiddenRowsChoice, PhoneKind, ReadOptions
+from drumbeat.campaigns.cli.task_runner import with_database
+from drumbeat.campaigns.options.sources import (
+    STANDARD_INPUT,
+    Format,
+    HiddenRowsChoice,
+    PhoneKind,
+    ReadOptions,
+)
+from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.options.table import FORMS
 from drumbeat.campaigns.output.output_file import require_other_file
-from drumbeat.campaigns.phones.kinds import Kind
+from drumbeat.campaigns.planning.staged.filling import Filling, filling_of
+from drumbeat.campaigns.planning.staged.first_messages import SHOWN, first_messages
+from drumbeat.campaigns.planning.staged.spec_rules import file_rules
 from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.campaigns.reject import REASONS
 from drumbeat.engine.core.sanitise import sanitise
-from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.store.database import Pool
 
 app = typer.Typer(name="audience", help="Check audience files.", no_args_is_help=True, add_completion=False)
 
 FileFormat = Annotated[Format | None, option("format")]
 Sheet = Annotated[str | None, option("sheet")]
 HiddenRows = Annotated[HiddenRowsChoice | None, option("hidden_rows")]
+Encoding = Annotated[str | None, option("encoding")]
+TEMPLATE_HELP = "Template, to check the filled messages and to show the first. It needs the database."
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
@@ -53,6 +66,8 @@ def check(
         list[str] | None,
         typer.Option(help="Column for a placeholder; a row without a value in it is bad.", metavar="COLUMN"),
     ] = None,
+    template: Annotated[str | None, option("template", help=TEMPLATE_HELP)] = None,
+    language: Annotated[str | None, option("language")] = None,
     phone_column: PhoneColumn = "phone",
     column_map: Annotated[list[str] | None, option("map")] = None,
     default: Annotated[list[str] | None, option("default")] = None,
@@ -65,6 +80,10 @@ def check(
     file_format: FileFormat = None,
     sheet: Sheet = None,
     hidden_rows: HiddenRows = None,
+    encoding: Encoding = None,
+    keep_spaces: Annotated[bool, option("keep_spaces")] = False,
+    repair: Annotated[bool, option("repair")] = False,
+    empty_words: Annotated[bool, option("empty_words")] = False,
     rejects: Annotated[Path | None, rejects_option("check")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 78 if any row is bad.")] = False,
     json: Json = False,
@@ -74,33 +93,91 @@ def check(
 
     Rows that repeat an earlier phone are only counted. `campaign create` leaves them out and lists them too.
     """
+    spec = CampaignSpec(
+        name="check",
+        number=["none"],
+        audience=file,
+        template=template or "none",
+        language=language or "none",
+        param=param,
+        phone_column=phone_column,
+        map=column_map,
+        default=default,
+        region=region,
+        country_column=country_column,
+        repair_old=repair_old,
+        first_number=first_number,
+        only_mobile=only_mobile,
+        leave_out=leave_out,
+        format=file_format,
+        sheet=sheet,
+        hidden_rows=hidden_rows,
+        encoding=encoding,
+        keep_spaces=keep_spaces,
+        repair=repair,
+        empty_words=empty_words,
+    )
+    _check(
+        spec,
+        file,
+        rejects,
+        with_template=_has_template(template, language),
+        json=json,
+        quiet=quiet,
+        strict=strict,
+    )
+
+
+def _has_template(template: str | None, language: str | None) -> bool:
+    if (template is None) != (language is None):
+        raise UsageError("{template} and {language} go together", remedy="give both, or none", values={})
+    return template is not None
+
+
+def _check(
+    spec: CampaignSpec,
+    file: Path,
+    rejects: Path | None,
+    *,
+    with_template: bool,
+    json: bool,
+    quiet: bool,
+    strict: bool,
+) -> None:
+    filling = _filling(spec, file) if with_template else Filling((), file_rules(spec))
     with planning_shown(quiet=quiet) as progress:
         found = inspect_audience(
             file,
             rejects_path=rejects or default_rejects_path(file, "check"),
-            rules=RowRules(
-                phone_column,
-                tuple(param or ()),
-                region,
-                pairs("map", column_map),
-                pairs("default", default),
-                tuple(repair_old or ()),
-                country_column=country_column,
-                first_number=first_number,
-                leave_out=frozenset(Kind(kind) for kind in leave_out or ()),
-                only_mobile=only_mobile,
-            ),
-            options=ReadOptions(file_format, sheet, hidden_rows),
+            rules=filling.rules,
+            options=spec.reading,
             progress=progress,
         )
+    messages = first_messages(filling.templates, found.first[:SHOWN])
     if json:
-        print_json({"schema": 1, **asdict(found), "rejects_path": _text(found.rejects_path)})
+        shown = [message.as_json() for message in messages]
+        print_json({"schema": 1, **found.as_json(), "first_messages": shown})
     else:
         _print(found)
+        for line in message_lines(messages):
+            typer.echo(line)
     if strict and found.rejected:
         raise ConfigurationError(
             f"{pluralise(found.rejected, 'bad row')}, and --strict allows none", where=str(file)
         )
+
+
+def _filling(spec: CampaignSpec, file: Path) -> Filling:
+    """Return what fills the template. The file is opened twice, for its columns and for its rows."""
+    if file == STANDARD_INPUT:
+        raise UsageError("{template} needs a file: it is read twice", remedy="save it to a file", values={})
+    columns = glimpse(file, spec.reading).columns
+
+    async def read(pool: Pool) -> Filling:
+        async with pool.acquire() as connection:
+            return await filling_of(connection, spec, columns)
+
+    return with_database(read)
 
 
 @app.command()
@@ -110,6 +187,7 @@ def rejected(
     output: Output = None,
     file_format: FileFormat = None,
     sheet: Sheet = None,
+    encoding: Encoding = None,
 ) -> None:
     """Copy the rejected rows of a file unchanged, so that you can correct them and send to them alone.
 
@@ -121,14 +199,10 @@ def rejected(
             require_other_file(output, source, "output")
     with opened(output, "utf-8-sig") as target, writing(output):
         # The list names the rows: hidden ones are in it only if they were read.
-        options = ReadOptions(file_format, sheet, HiddenRowsChoice.READ)
+        options = ReadOptions(file_format, sheet, HiddenRowsChoice.READ, encoding)
         rows = copy_rejected(file, listed, target, options)
     if output is not None:
         note(f"{pluralise(rows, 'row')} in {output}")
-
-
-def _text(path: Path | None) -> str | None:
-    return None if path is None else str(path)
 
 
 def _print(found: Inspection) -> None:
@@ -140,10 +214,11 @@ def _print(found: Inspection) -> None:
     typer.echo(f"columns: {sanitise(', '.join(found.columns))}")
     typer.echo(f"{pluralise(found.rows, 'row')}: {found.good:,} good, {found.rejected:,} bad")
     for code, count in found.reject_codes.items():
-        typer.echo(f"  {code} {count:,}")
+        typer.echo(f"  {code} {count:,}: {REASONS[code]}")
     if found.duplicates:
         repeat = pluralise(found.duplicates, "good row repeats", "good rows repeat")
         typer.echo(f"{repeat} the phone of an earlier row")
+    typer.echo(f"{pluralise(found.people, 'person', 'people')} can be sent to")
     for line in (*phone_lines(found.countries, found.kinds), *finding_lines(found.findings)):
         typer.echo(line)
     if found.rejects_path is not None:

@@ -9,6 +9,7 @@ from drumbeat.campaigns.cli.campaign_options import takes_options
 from drumbeat.campaigns.cli.changes_text import print_changes
 from drumbeat.campaigns.cli.database_errors import database_blamed
 from drumbeat.campaigns.cli.finding_text import finding_lines
+from drumbeat.campaigns.cli.message_lines import message_lines
 from drumbeat.campaigns.cli.options import DryRun, Json, Quiet
 from drumbeat.campaigns.cli.phone_lines import phone_lines
 from drumbeat.campaigns.cli.planning_progress import GUESS, planning_shown
@@ -136,6 +137,7 @@ def _audience_lines(created: CreatedCampaign) -> Iterator[str]:
         yield f"rejected and duplicate rows: {audience.rejects_path} ({codes})"
     elif codes:
         yield f"rejected and duplicate rows: {codes}"
+    yield from message_lines(audience.first_messages)
 
 
 def _earlier_lines(created: CreatedCampaign) -> Iterator[str]:

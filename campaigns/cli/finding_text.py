@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from drumbeat.campaigns.finding import ListFinding
+from drumbeat.campaigns.command_text import flag
+from drumbeat.campaigns.finding import ListFinding, finding_text
 from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.engine.core.sanitise import sanitise
 
@@ -20,4 +21,4 @@ def finding_lines(findings: Iterable[ListFinding]) -> Iterator[str]:
             yield sanitise(f"warning: {places[0]}: {finding['text']}")
             continue
         count = pluralise(finding["count"], "cell" if finding["column"] else "row")
-        yield sanitise(f"warning: {count}{where}: {finding['text']}")
+        yield sanitise(f"warning: {count}{where}: {finding_text(finding['code'], flag)}")

@@ -50,8 +50,9 @@ WORDS = {
     RETRY_OF: "the campaign that is retried",
     RETRY_CODES: "the codes that are retried",
 }
-# These say where something lies, and the hashes say what it holds.
-_NOT_COMPARED = AUDIENCE_KEYS | {"exclude", "header_file", "rejects", VARIABLES, NOTED}
+# These say where something lies, and the hashes say what it holds. An encoding makes other texts of the same
+# content.
+_NOT_COMPARED = (AUDIENCE_KEYS - {"encoding"}) | {"exclude", "header_file", "rejects", VARIABLES, NOTED}
 
 
 def _moment(text: str) -> str:

@@ -45,11 +45,15 @@ class HiddenRowsChoice(StrEnum):
 class ReadOptions:
     """The options that say how to read a file. `form` is what an unpacked file holds; None lets it be
     recognised. `sheet` is a sheet of a workbook. `hidden_rows` None refuses a sheet with hidden rows.
+    `encoding` is that of a CSV file without a byte order mark; None lets it be recognised. `keep_spaces`:
+    spaces at the ends of cells are part of them.
     """
 
     form: Format | None = None
     sheet: str | None = None
     hidden_rows: HiddenRowsChoice | None = None
+    encoding: str | None = None
+    keep_spaces: bool = False
 
 
 AS_IT_IS = ReadOptions()

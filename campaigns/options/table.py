@@ -77,6 +77,30 @@ class CampaignOptions:
             "read|skip",
         ),
     ] = None
+    encoding: Annotated[
+        str | None,
+        Row(
+            AUDIENCE,
+            "Encoding of a CSV file that does not say it, such as cp1250 or shift_jis. Default: UTF-8; if a"
+            " file is not, you are asked, with the names as each encoding reads them.",
+            "NAME",
+        ),
+    ] = None
+    keep_spaces: Annotated[bool, Row(AUDIENCE, "Keep spaces and line breaks at the ends of values.")] = False
+    repair: Annotated[
+        bool,
+        Row(
+            AUDIENCE,
+            "Repair values where that is certain: garbled letters, HTML entities, the ends of links.",
+        ),
+    ] = False
+    empty_words: Annotated[
+        bool,
+        Row(
+            AUDIENCE,
+            'Take words for "no value", such as NULL or nan, and unfilled placeholders as empty cells.',
+        ),
+    ] = False
     phone_column: Annotated[str, Row(AUDIENCE, "Column that holds the phone numbers.")] = "phone"
     region: Annotated[
         str | None,

@@ -34,6 +34,7 @@ AUDIENCE_KEYS = AUDIENCE_SOURCES | frozenset(
         "format",
         "sheet",
         "hidden_rows",
+        "encoding",
     }
 )
 # Keys that say how a file is read: that of the audience, and those of `exclude`. The people of a campaign
@@ -41,7 +42,8 @@ AUDIENCE_KEYS = AUDIENCE_SOURCES | frozenset(
 READING_KEYS = frozenset(
     {
         *("phone_column", "map", "default", "region", "country_column", "repair_old", "first_number"),
-        *("leave_out", "only_mobile", "format", "sheet", "hidden_rows"),
+        *("leave_out", "only_mobile", "format", "sheet", "hidden_rows", "encoding"),
+        *("keep_spaces", "repair", "empty_words"),
     }
 )
 GROUPS = (AUDIENCE_KEYS, frozenset({"header_media_id", "header_link", "header_filename"}))

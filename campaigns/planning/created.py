@@ -114,6 +114,7 @@ class CreatedCampaign:
             "findings": list(self.audience.findings),
             "countries": dict(self.audience.countries),
             "kinds": dict(self.audience.kinds),
+            "first_messages": [message.as_json() for message in self.audience.first_messages],
         }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +11,8 @@ from drumbeat.campaigns.planning.created import CreatedCampaign, EarlierCampaign
 from drumbeat.campaigns.planning.cut.step import cut_ranges
 from drumbeat.campaigns.planning.frozen.step import Frozen, freeze
 from drumbeat.campaigns.planning.opened.step import Opened
-from drumbeat.campaigns.planning.staged.step import Staged, stage_audience
+from drumbeat.campaigns.planning.staged.first_messages import SHOWN, FirstMessage, first_messages
+from drumbeat.campaigns.planning.staged.step import AudienceFound, Staged, stage_audience
 from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.template_shares import shares_in
 from drumbeat.engine.core.states import CampaignState
@@ -38,8 +38,12 @@ async def plan(
     staged = await stage_audience(opened, checked, keeps_rejects=not dry_run)
     cut = cut_ranges(opened, checked, staged)
     if dry_run:
-        heads = await _heads(opened, staged, head_digits)
-        return _created(opened, staged, await _as_if_frozen(opened, staged), Outcome.DRY_RUN, heads)
+        found = replace(
+            staged.audience,
+            heads=await _heads(opened, staged, head_digits),
+            first_messages=await _first_messages(opened, staged),
+        )
+        return _created(opened, staged, await _as_if_frozen(opened, staged), Outcome.DRY_RUN, found)
     frozen = await freeze(opened, staged, cut, open_uploads, replaces)
     return _created(opened, staged, frozen, Outcome.STORED)
 
@@ -61,12 +65,23 @@ async def _heads(opened: Opened, staged: Staged, digits: int | None) -> list[dic
     return [dict(row) for row in await connection.fetch(sql[counted], digits)]
 
 
+async def _first_messages(opened: Opened, staged: Staged) -> list[FirstMessage]:
+    """Return the messages of the first rows that become recipients."""
+    rows = staged.rows.first
+    left_out = await opened.session.connection.fetch(
+        statements("plan")["left_out_of"], [row.line for row in rows]
+    )
+    lines = {row["line"] for row in left_out}
+    kept = [row for row in rows if row.line not in lines]
+    return first_messages(staged.filling.templates, kept[:SHOWN])
+
+
 def _created(
     opened: Opened,
     staged: Staged,
     frozen: Frozen,
     outcome: Outcome,
-    heads: Sequence[Mapping[str, Any]] = (),
+    audience: AudienceFound | None = None,
 ) -> CreatedCampaign:
     asked = opened.asked
     return CreatedCampaign(
@@ -80,6 +95,6 @@ def _created(
         ),
         counts=frozen.counts,
         outcome=outcome,
-        audience=replace(staged.audience, heads=heads),
+        audience=audience or staged.audience,
         earlier=EarlierCampaigns(same_people=staged.same_people),
     )

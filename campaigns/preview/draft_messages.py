@@ -15,9 +15,7 @@ from drumbeat.campaigns.options.sources import ReadOptions
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.checked.template_set import load_templates
 from drumbeat.campaigns.planning.staged.filling import fill
-from drumbeat.campaigns.preview.recipient import values_for
-from drumbeat.engine.core.template.campaign_template import CampaignTemplate
-from drumbeat.engine.core.template.rendering import RenderedMessage, render_message
+from drumbeat.campaigns.planning.staged.first_messages import FirstMessage, first_messages
 from drumbeat.engine.store.database import Pool
 
 SAMPLE_ROWS_MAX = 100  # as many as a person leafs through
@@ -32,16 +30,6 @@ class Sample:
     rows: Sequence[Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class DraftMessage:
-    """The message that the person of a row would read. `row` is the line of the audience."""
-
-    row: int
-    phone: int
-    template: CampaignTemplate
-    message: RenderedMessage
-
-
 def read_sample(path: Path, options: ReadOptions) -> Sample:
     """Read the first rows of an audience. Raise the errors of `open_table`."""
     with open_table(path, options) as source:
@@ -51,7 +39,7 @@ def read_sample(path: Path, options: ReadOptions) -> Sample:
     return Sample(tuple(table.header), [line for line, _ in rows], [list(cells) for _, cells in rows])
 
 
-async def draft_messages(pool: Pool, spec: CampaignSpec, sample: Sample) -> list[DraftMessage]:
+async def draft_messages(pool: Pool, spec: CampaignSpec, sample: Sample) -> list[FirstMessage]:
     """Return the messages of a sample's good rows. Raise as `load_templates`, `fill`, `row_check` do."""
     async with pool.acquire() as connection:
         database = await describe_database(connection)
@@ -59,20 +47,4 @@ async def draft_messages(pool: Pool, spec: CampaignSpec, sample: Sample) -> list
     filling = fill(spec, templates, sample.columns)
     check = row_check(sample.columns, spec.audience_name, filling.rules)
     checked = check.check(RowBatch(0, sample.lines, [list(cells) for cells in sample.rows]))
-    indexes = checked.template_indexes or [0] * len(checked.lines)
-    first = filling.templates[0]
-    return [
-        DraftMessage(line, phone, filling.templates[index], _message(filling.templates[index], first, values))
-        for line, phone, values, index in zip(
-            checked.lines, checked.phones, checked.variables, indexes, strict=False
-        )
-    ]
-
-
-def _message(template: CampaignTemplate, first: CampaignTemplate, stored: Sequence[str]) -> RenderedMessage:
-    return render_message(
-        template.definition.get("components") or (),
-        template.compiled().placeholders,
-        values_for(template, first, stored),
-        template.header_media,
-    )
+    return first_messages(filling.templates, checked.first_rows(SAMPLE_ROWS_MAX))

@@ -10,6 +10,7 @@ from drumbeat.campaigns.audience.check.copy_rejected import copy_rejected
 from drumbeat.campaigns.audience.check.inspection import inspect_audience
 from drumbeat.campaigns.audience.check.reject_file import RejectFile
 from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.options.sources import ReadOptions
 from drumbeat.campaigns.reject import Reject
 from drumbeat.engine.errors import ConfigurationError
 from tests.campaigns.conftest import WriteAudience
@@ -29,6 +30,7 @@ ROWS = [
     "Caio;+55 11 98000-0001;;C",  # a duplicate of the first
 ]
 PARAMS = ("Name", "variable_1")
+WESTERN = ReadOptions(encoding="cp1252")
 
 
 @pytest.fixture
@@ -39,7 +41,7 @@ def audience(write_audience: WriteAudience) -> Path:
 @pytest.fixture
 def listed(audience: Path, tmp_path: Path) -> Path:
     path = tmp_path / "listed.csv"
-    inspect_audience(audience, rejects_path=path, rules=RowRules("Telefon", PARAMS))
+    inspect_audience(audience, rejects_path=path, rules=RowRules("Telefon", PARAMS), options=WESTERN)
     with path.open("a", encoding="utf-8", newline="") as file:  # as the plan of a campaign does
         csv.writer(file).writerow((13, "duplicate", "Telefon", "it is known", "'+55 11 98000-0001"))
     return path
@@ -47,16 +49,16 @@ def listed(audience: Path, tmp_path: Path) -> Path:
 
 def test_the_rows_that_were_refused_are_copied_as_they_stand(audience: Path, listed: Path) -> None:
     file = io.StringIO(newline="")
-    assert copy_rejected(audience, listed, file) == 5
-    refused = [ROWS[1], ROWS[3], ROWS[4], ROWS[6], ROWS[8]]
+    assert copy_rejected(audience, listed, file, WESTERN) == 5
+    refused = [ROWS[1], ROWS[3], f"{ROWS[4]};;", ROWS[6], ROWS[8]]  # missing cells are empty ones
     assert file.getvalue() == "\r\n".join((HEADING, *refused)) + "\r\n"
 
 
 def test_a_copy_that_is_corrected_is_an_audience(audience: Path, listed: Path, tmp_path: Path) -> None:
     file = io.StringIO(newline="")
-    copy_rejected(audience, listed, file)
+    copy_rejected(audience, listed, file, WESTERN)
     text = file.getvalue().replace("\r\nMüller", " Müller").replace(";12;", ";+5511980000007;")
-    text = text.replace(";;\r\n", ";;D\r\n").replace("0003\r\n", "0003;;E\r\n").replace(';"+', ";+")
+    text = text.replace(";;\r\n", ";;D\r\n").replace("0003;;D", "0003;;E").replace(';"+', ";+")
     corrected = tmp_path / "corrected.csv"
     corrected.write_text(text.replace("     x", " x"), encoding="utf-8", newline="")
     found = inspect_audience(corrected, rejects_path=tmp_path / "none.csv", rules=RowRules("Telefon", PARAMS))
@@ -68,7 +70,7 @@ def test_a_list_that_a_spreadsheet_saved_again_is_read(audience: Path, listed: P
     with listed.open("w", encoding="cp1252", newline="") as file:
         csv.writer(file, delimiter=";").writerows(rows)
     file = io.StringIO(newline="")
-    assert copy_rejected(audience, listed, file) == 5
+    assert copy_rejected(audience, listed, file, WESTERN) == 5
 
 
 @pytest.mark.parametrize(
@@ -85,12 +87,12 @@ def test_a_file_that_has_changed_since_is_refused(
     """Its good rows would be copied, and their people would get a second message."""
     write_audience("\r\n".join((HEADING, *changed)) + "\r\n", name=audience.name, encoding="cp1252")
     with pytest.raises(ConfigurationError, match=r"does not match this file as it is now.*audience check"):
-        copy_rejected(audience, listed, io.StringIO())
+        copy_rejected(audience, listed, io.StringIO(), WESTERN)
 
 
 def test_what_is_no_list_is_refused(audience: Path) -> None:
     with pytest.raises(ConfigurationError, match="not a list of rejected rows"):
-        copy_rejected(audience, audience, io.StringIO())
+        copy_rejected(audience, audience, io.StringIO(), WESTERN)
 
 
 def test_a_list_of_more_than_anybody_corrects_is_refused(
@@ -102,4 +104,4 @@ def test_a_list_of_more_than_anybody_corrects_is_refused(
         rejects.add(Reject(line, "row_shape", "", "x") for line in range(2, 5))
         rejects.publish()
     with pytest.raises(ConfigurationError, match="more than 2 rows"):
-        copy_rejected(audience, path, io.StringIO())
+        copy_rejected(audience, path, io.StringIO(), WESTERN)

@@ -58,7 +58,7 @@ async def test_every_row_is_accounted_for(
             lines.append(f'"{PHONE + row}0000";"quoted\nname";z')
     path = write_audience("\r\n".join(lines), encoding="cp1252")
 
-    created = await create_campaign(ready, replace(spec, audience=path))
+    created = await create_campaign(ready, replace(spec, audience=path, encoding="cp1252"))
 
     counts = created.counts
     assert counts.audience_rows == counts.recipients + counts.rejected + counts.duplicates
@@ -256,7 +256,7 @@ async def test_the_plan_knows_people_as_the_core_does(pool: Pool) -> None:
 async def test_the_encoding_is_reported(
     ready: str, spec: CampaignSpec, write_audience: WriteAudience
 ) -> None:
-    path = write_audience(f"phone,name,order\n{PHONE},João,1\n", encoding="cp1252")
+    path = write_audience(f"phone,name,order,city\n{PHONE},Ana,1,São Paulo\n", encoding="cp1252")
     guessed = replace(spec, audience=path)
 
     created = await create_campaign(ready, guessed)

@@ -13,6 +13,7 @@ from drumbeat.campaigns.audience.check.parallel_check import CheckProcessLost, s
 from drumbeat.campaigns.audience.check.row_check import RowRules
 from drumbeat.campaigns.audience.check.staged_batch import CheckSpec, PieceCheck, StagedBatch, encode_for_copy
 from drumbeat.campaigns.audience.open import encoding, reader
+from drumbeat.campaigns.audience.open.dialect import Dialect
 from drumbeat.campaigns.audience.open.reader import AudienceReader, Piece, open_audience
 from drumbeat.campaigns.reject import Reject
 from tests.campaigns.conftest import WriteAudience
@@ -45,7 +46,7 @@ def awkward_rows() -> Iterator[str]:
 
 
 def spec_of(found: AudienceReader, path: Path) -> CheckSpec:
-    return CheckSpec(found.header, str(path), RowRules(params=("name", "=x", "order")), found.delimiter)
+    return CheckSpec(found.header, str(path), RowRules(params=("name", "=x", "order")), found.dialect)
 
 
 def in_order(path: Path) -> tuple[bytes, list[Reject], int]:
@@ -98,7 +99,7 @@ def test_what_is_checked_ahead_equals_what_is_read_in_order(
 @pytest.mark.parametrize("bad_last", [0, 40])
 def test_parts_without_a_good_row_leave_no_trace(bad_first: int, bad_last: int) -> None:
     lines = ["12,x,y"] * bad_first + [f"{PHONE},Ana,A", "", f"{PHONE + 1},Bob,B"] + ["12,x,y"] * bad_last
-    spec = CheckSpec(("phone", "name", "order"), "a.csv", RowRules(params=("name",)), ",")
+    spec = CheckSpec(("phone", "name", "order"), "a.csv", RowRules(params=("name",)), Dialect(","))
 
     batch = PieceCheck(spec)(Piece(2, "".join(line + "\n" for line in lines), 7))
 
@@ -155,7 +156,7 @@ def test_long_literals_make_no_large_batches(
     path = write_audience("phone\n" + "".join(f"{PHONE + row}\n" for row in range(10_000)))
     with open_audience(path) as file:
         found = AudienceReader(file, str(path))
-        spec = CheckSpec(found.header, str(path), RowRules(params=("=" + "x" * 1_000,)), found.delimiter)
+        spec = CheckSpec(found.header, str(path), RowRules(params=("=" + "x" * 1_000,)), found.dialect)
         with closing(staged_batches(found, spec, 0)) as batches:
             sizes = [(batch.rows, len(batch.recipients)) for batch in batches]
     assert sum(rows for rows, _ in sizes) == 10_000

@@ -12,17 +12,18 @@ from hypothesis import strategies as st
 from drumbeat.campaigns.audience.open import encoding, reader
 from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 from drumbeat.campaigns.audience.open.reader import AudienceReader, open_audience
+from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
 from tests.campaigns.conftest import WriteAudience
 
 Rows = list[tuple[int, list[str]]]
 Rejects = list[tuple[int, str]]
 
 
-def read(path: Path) -> tuple[AudienceReader, Rows, Rejects]:
+def read(path: Path, options: ReadOptions = AS_IT_IS) -> tuple[AudienceReader, Rows, Rejects]:
     rows: Rows = []
     rejects: Rejects = []
     with open_audience(path) as file:
-        audience = AudienceReader(file, str(path))
+        audience = AudienceReader(file, str(path), options)
         for batch in audience.batches():
             rows += zip(batch.lines, batch.rows, strict=True)
             rejects += [(reject.line, reject.code) for reject in batch.rejects]
@@ -45,7 +46,7 @@ def test_delimiters_and_line_ends(
     lines = ["phone,name", "1,Ana", "2,Bob", "3,Eve"]
     audience, rows, rejects = read(write_audience(end.join(lines).replace(",", delimiter)))
 
-    assert audience.delimiter == delimiter
+    assert audience.dialect.delimiter == delimiter
     assert audience.header == ["phone", "name"]
     assert rows == [(2, ["1", "Ana"]), (3, ["2", "Bob"]), (4, ["3", "Eve"])]
     assert rejects == []
@@ -54,14 +55,14 @@ def test_delimiters_and_line_ends(
 def test_the_delimiter_excel_writes_first_is_obeyed(chunk_bytes: int, write_audience: WriteAudience) -> None:
     audience, rows, _ = read(write_audience("sep=;\r\nphone;a,b,c\r\n1;x\r\n"))
 
-    assert (audience.delimiter, audience.header) == (";", ["phone", "a,b,c"])
+    assert (audience.dialect.delimiter, audience.header) == (";", ["phone", "a,b,c"])
     assert rows == [(3, ["1", "x"])]
 
 
 def test_a_delimiter_in_a_quoted_name_does_not_count(write_audience: WriteAudience) -> None:
     audience, rows, _ = read(write_audience('phone;"name, first, or nick, or none"\n1;Ana\n'))
 
-    assert (audience.delimiter, rows) == (";", [(2, ["1", "Ana"])])
+    assert (audience.dialect.delimiter, rows) == (";", [(2, ["1", "Ana"])])
 
 
 def test_quoted_line_breaks_keep_the_lines_right(chunk_bytes: int, write_audience: WriteAudience) -> None:
@@ -77,11 +78,13 @@ def test_quoted_line_breaks_keep_the_lines_right(chunk_bytes: int, write_audienc
     assert rejects == []
 
 
-def test_too_many_or_too_few_cells_are_rejected(chunk_bytes: int, write_audience: WriteAudience) -> None:
-    _, rows, rejects = read(write_audience("a,b\n1,2\n1\n1,2,3\n3,4\n"))
+def test_missing_cells_are_empty_and_only_filled_ones_are_too_many(
+    chunk_bytes: int, write_audience: WriteAudience
+) -> None:
+    _, rows, rejects = read(write_audience("a,b\n1,2\n1\n1,2,3\n3,4\n5,6,, \n"))
 
-    assert rows == [(2, ["1", "2"]), (5, ["3", "4"])]
-    assert rejects == [(3, "row_shape"), (4, "row_shape")]
+    assert rows == [(2, ["1", "2"]), (3, ["1", ""]), (5, ["3", "4"]), (6, ["5", "6"])]
+    assert rejects == [(4, "row_shape")]
 
 
 def test_blank_lines_are_no_rows_but_are_counted_as_lines(
@@ -221,6 +224,6 @@ def test_whatever_the_csv_module_writes_is_read_back(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(encoding, "CHUNK_BYTES", chunk_bytes)
         patch.setattr(reader, "HEAD_CHARACTERS", 24)
-        _, found, rejects = read(path)
+        _, found, rejects = read(path, ReadOptions(keep_spaces=True))
     assert [tuple(row) for _, row in found] == rows
     assert rejects == []

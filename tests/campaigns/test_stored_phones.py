@@ -128,9 +128,7 @@ async def test_an_uploaded_list_that_is_edited_keeps_its_people(
     ready: str, pool: Pool, spring: dict[str, Any]
 ) -> None:
     """Of an upload only the name is stored, so the stored people are planned anew."""
-    await pool.execute(
-        "UPDATE campaigns SET options = jsonb_set(options, '{noted,given,audience}', '\"people.csv\"')"
-    )
+    await pool.execute("UPDATE campaigns SET options = jsonb_set(options, '{audience}', '\"people.csv\"')")
     stored = await stored_options(pool, "spring")
     await edit_campaign(ready, stored, {"param": ["=Hi", "nome"]}, change_by="ana")
     assert await people_of(pool, "spring") == [(phone, ["Hi", f"Ana {phone}"]) for phone in ABROAD]

@@ -131,7 +131,8 @@ def test_another_campaign_of_the_same_file_is_reported(
 
 
 def test_a_guess_at_the_encoding_is_reported(drumbeat: Drumbeat, synced: Service, tmp_path: Path) -> None:
-    (tmp_path / "old.csv").write_bytes("phone,name,order\n5511980000000,João,A\n".encode("cp1252"))
+    rows = "phone,name,order,city\n5511980000000,Ana,A,São Paulo\n"
+    (tmp_path / "old.csv").write_bytes(rows.encode("cp1252"))
     said = "Windows-1252.*a guess; if letters are wrong, export the file as UTF-8"
     done = create(drumbeat, tmp_path / "old.csv", *TEMPLATE, *PARAMS)
     assert re.search(f"read as {said}", done.stdout)

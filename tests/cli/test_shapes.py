@@ -146,7 +146,7 @@ def test_the_suppression_list(drumbeat: Drumbeat, tmp_path: Path) -> None:
 
 
 def test_an_audience_is_checked_without_a_database(drumbeat: Drumbeat, tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_text("phone;nome\n+5511980000001;Zoë\n12;x\n", "cp1252")
+    (tmp_path / "people.csv").write_text("phone;nome;cidade\n+5511980000001;Ana;São\n12;x;y\n", "cp1252")
     words = ("audience", "check", "people.csv", "--param", "nome")
     found = drumbeat.ok(*words, "--json", database_url="postgresql://127.0.0.1:9/x").json
     assert (found["rows"], found["good"], found["delimiter"]) == (2, 1, ";")

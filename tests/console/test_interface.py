@@ -241,7 +241,7 @@ async def test_the_export_is_csv_of_all(manager: Caller) -> None:
     lines = reply.text.splitlines()
     assert reply.headers["Content-Type"].startswith("text/csv")
     assert (
-        lines[0].startswith("phone,state,code")
+        lines[0].startswith("\ufeffphone,state,code")
         and len(lines) == 2
         and lines[1].startswith(f"+{PHONE + 1},failed")
     )

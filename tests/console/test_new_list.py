@@ -15,6 +15,7 @@ from drumbeat.campaigns.console.new import choices, list_check
 from drumbeat.campaigns.console.new import rows_pages as new_rows
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.engine.store.database import Pool
+from tests.campaigns.workbook_files import Sheet, write_xlsx_sheet
 from tests.console.conftest import PHONE, Caller, Reply
 
 BAD = f"phone,name,order\n+{PHONE + 70},Bo,B1\nnonsense,Cy,B2\n+{PHONE + 71},Di,B3\n+{PHONE + 72};Ed;B4\n"
@@ -175,6 +176,24 @@ async def test_a_worksheet_is_chosen_and_another_one_forgets_what_was_chosen(
     page = await checked(sender, path)
     assert (figure(page, "good"), figure(page, "bad")) == (1, 0)
     assert "corrected by hand" not in page
+
+
+async def test_the_page_asks_what_happens_to_hidden_rows(sender: Caller, tmp_path: Path) -> None:
+    file = tmp_path / "filtered.xlsx"
+    names = ("Ada", "Ben", "Cleo")
+    rows = [["phone", "name"], *([str(PHONE + 70 + at), name] for at, name in enumerate(names))]
+    write_xlsx_sheet(file, Sheet(rows, hidden_rows=(1, 3), filtered=True))
+    path = (await uploaded(sender, file.read_bytes(), "filtered.xlsx")).headers["Location"]
+    assert "The sheet hides 2 rows" in (await sender.get(path)).text
+    await sender.post(path, data={"hidden_rows": "skip"})
+    page = (await sender.get(path)).text
+    assert "Ben" in page
+    assert "Ada" not in page
+    await sender.post(path, data={"phone_column": "phone"})
+    assert figure(await checked(sender, path), "good") == 1
+    await sender.post(path, data={"hidden_rows": "read"})
+    await sender.post(path, data={"phone_column": "phone"})
+    assert figure(await checked(sender, path), "good") == 3
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,11 @@ def write_files(directory: Path) -> None:
     by_language = [(*row, tongues[at % 4]) for at, row in enumerate(ROWS)]
     table = "".join(",".join(row) + "\n" for row in [(*HEADER, "language"), *by_language])
     (directory / "by-language.csv").write_text(table, "utf-8")
+    (directory / "polish.csv").write_text(
+        "phone,first_name\n+14155550101,Łukasz\n+14155550102,Žofie\n", "cp1250"
+    )
+    (directory / "garbled.csv").write_text("phone,first_name\n+14155550101,ZoÃ«\n", "utf-8")
+    (directory / "export.csv").write_text("phone,first_name\n+14155550101,NULL\n", "utf-8")
     (directory / "staff.csv").write_text("phone\n+4930901820\n", "utf-8")
     (directory / "local.csv").write_text("phone\n415 555 0101\n479 555 0120\n", "utf-8")
     (directory / "abroad.csv").write_text("country,phone\nUS,(415) 555-0101\nDE,030 901820\n", "utf-8")

@@ -177,7 +177,7 @@ async def test_statuses_of_another_account_stand_apart_in_the_same_body(
 async def test_events_come_packed(start: Start) -> None:
     arrived: asyncio.Queue[tuple[str | None, str | None, bytes]] = asyncio.Queue()
 
-    async def take(request: web.Request) -> web.Response:
+    async def take(request: web.BaseRequest) -> web.Response:
         body = await request.content.read()
         await arrived.put(
             (request.headers.get("Content-Encoding"), request.headers["X-Hub-Signature-256"], body)

@@ -14,13 +14,15 @@ ROW_CHARACTERS_MAX = 4_000  # a page of a form holds some rows
 @dataclass(frozen=True, slots=True)
 class BadRow:
     """A row that a person may correct. `column` is empty if the whole row is wrong. `cells` are in the order
-    of the header; they are empty if they are too long to be corrected by hand.
+    of the header; they are empty if they are too long to be corrected by hand. `note` says more about the
+    reason, such as a length.
     """
 
     line: int
     code: str
     column: str
     cells: Sequence[str]
+    note: str = ""
 
 
 @dataclass(slots=True)
@@ -35,9 +37,13 @@ class BadRows:
         lines = {reject.line for reject in wanted}
         cells = {line: row for line, row in zip(batch.lines, batch.rows, strict=True) if line in lines}
         for reject in wanted:
-            row = cells.get(reject.line) or fitted(reject.value, table.delimiter or ",", len(table.header))
+            row = cells.get(reject.line) or fitted(
+                reject.value, table.dialect.delimiter if table.dialect else ",", len(table.header)
+            )
             is_short = sum(map(len, row)) <= ROW_CHARACTERS_MAX
-            self.rows.append(BadRow(reject.line, reject.code, reject.column, row if is_short else ()))
+            self.rows.append(
+                BadRow(reject.line, reject.code, reject.column, row if is_short else (), reject.note)
+            )
 
 
 def fitted(line: str, delimiter: str, width: int) -> Row:

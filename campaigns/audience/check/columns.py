@@ -1,11 +1,12 @@
 """The search for columns by name in the header of an audience."""
 
 from collections.abc import Sequence
-from unicodedata import category
+from unicodedata import category, normalize
 
 from drumbeat.engine.errors import ConfigurationError
 
 NAMES_SHOWN_MAX = 20
+_QUOTES = "'\"`\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb"
 
 
 class MissingColumn(ConfigurationError):
@@ -18,7 +19,7 @@ class MissingPhones(MissingColumn):
 
 def column_index(header: Sequence[str], wanted: str, *, where: str, otherwise: str = "") -> int:
     """Return the index of a column: by its exact name, else by its name without regard to case, outer spaces
-    and invisible characters.
+    and quotes, and invisible characters.
 
     Raise MissingColumn, which lists the columns of the file, followed by the form `otherwise`, or the columns
     that share the name.
@@ -48,8 +49,8 @@ def has_column(header: Sequence[str], wanted: str) -> bool:
 
 
 def _plain(name: str) -> str:
-    visible = "".join(character for character in name if category(character) != "Cf")
-    return " ".join(visible.split()).casefold()
+    visible = "".join(character for character in normalize("NFC", name) if category(character) != "Cf")
+    return " ".join(visible.split()).strip(_QUOTES).casefold()
 
 
 def _listed(header: Sequence[str]) -> str:

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from drumbeat.campaigns.audience.check.encoding_question import encoding_candidates
 from drumbeat.campaigns.audience.check.phone_columns import phone_columns
 from drumbeat.campaigns.audience.check.reject_file import require_no_reject_list
+from drumbeat.campaigns.audience.open.encoding_candidates import Candidate
 from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
 from drumbeat.campaigns.audience.open.reader import AudienceTable, is_blank
 from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
@@ -26,12 +28,15 @@ _PLAIN = re.compile(r"[\W_]+")
 class Glimpse:
     """The header and the first rows of a file. `samples` has the first values of each of `columns`. `phones`
     are the columns that hold phones, as `phone_columns` finds them.
+
+    `candidates` are the encodings among which a person must choose; there are none if it is known.
     """
 
     columns: Sequence[str]
     samples: Sequence[Sequence[str]]
     form: str
     phones: Sequence[str] = ()
+    candidates: Sequence[Candidate] = ()
 
     @property
     def phone_column(self) -> str | None:
@@ -47,7 +52,7 @@ class Glimpse:
 def glimpse(path: Path, options: ReadOptions = AS_IT_IS) -> Glimpse:
     """Read the header and the first rows of a file. Raise the errors of `open_table`."""
     with open_table(path, options) as source:
-        return glimpse_table(source.table())
+        return replace(glimpse_table(source.table()), candidates=encoding_candidates(source))
 
 
 def glimpse_table(table: AudienceTable) -> Glimpse:

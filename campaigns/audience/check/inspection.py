@@ -1,16 +1,20 @@
 """A check of an audience file without a campaign. It reads every row and stores nothing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from drumbeat.campaigns.audience.check.bad_rows import BadRows
 from drumbeat.campaigns.audience.check.columns import MissingPhones
 from drumbeat.campaigns.audience.check.duplicate_counter import DuplicateCounter
+from drumbeat.campaigns.audience.check.encoding_question import require_known_encoding
 from drumbeat.campaigns.audience.check.glimpse import with_phones_proposed
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, require_no_reject_list
 from drumbeat.campaigns.audience.check.row_check import (
+    FIRST_ROWS,
     PHONES_ONLY,
+    FirstRow,
     RowRules,
     require_known_countries,
     row_check,
@@ -30,7 +34,8 @@ class Inspection:
 
     `form` is what the file holds. A CSV file also has `encoding` and `delimiter`. `encoding_guessed` says
     that the file does not name its encoding. `findings` are as `Finding.as_json` gives them. `countries` and
-    `kinds` count the phones of good rows, as `PhoneCounts` does.
+    `kinds` count the phones of good rows, as `PhoneCounts` does. `first` are the first
+    good rows.
     """
 
     columns: Sequence[str]
@@ -46,10 +51,21 @@ class Inspection:
     findings: Sequence[ListFinding] = ()
     countries: Mapping[str, int] = field(default_factory=dict)
     kinds: Mapping[str, int] = field(default_factory=dict)
+    first: Sequence[FirstRow] = ()
 
     @property
     def rejected(self) -> int:
         return self.rows - self.good
+
+    @property
+    def people(self) -> int:
+        return self.good - self.duplicates
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the values for documents: without the first rows, which hold phones."""
+        found = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "first"}
+        path = None if self.rejects_path is None else str(self.rejects_path)
+        return {**found, "rejects_path": path, "people": self.people}
 
 
 def inspect_audience(
@@ -74,11 +90,14 @@ def inspect_audience(
     ):
         reader = source.table()
         require_no_reject_list(reader.header, reader.name)
+        require_known_encoding(source, rules)
+        reader = source.table()
         try:
             check = row_check(reader.header, reader.name, rules)
         except MissingPhones as error:
             raise with_phones_proposed(error, source) from error
         rows = good = 0
+        first: list[FirstRow] = []
         findings, counts, plain = Findings(), PhoneCounts(), PlainDigits()
         findings.update(reader.findings.for_columns(check.read_columns(reader.header)))
         for read in map(check.corrected, reader.batches()):
@@ -89,6 +108,7 @@ def inspect_audience(
             findings.update(batch.findings)
             counts.update(batch.counts)
             plain.update(batch.plain)
+            first += batch.first_rows(FIRST_ROWS - len(first))
             phones.add(canonical_phones(batch.phones))
             rows, good = rows + batch.rows, good + len(batch.phones)
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
@@ -99,7 +119,7 @@ def inspect_audience(
             form=reader.form,
             encoding=None if reader.encoding is None else reader.encoding.label,
             encoding_guessed=reader.encoding is not None and reader.encoding.is_guess,
-            delimiter=reader.delimiter,
+            delimiter=None if reader.dialect is None else reader.dialect.delimiter,
             rows=rows,
             good=good,
             duplicates=phones.count(),
@@ -108,4 +128,5 @@ def inspect_audience(
             findings=findings.as_json(),
             countries=counts.by_country(),
             kinds=counts.by_kind(),
+            first=first,
         )

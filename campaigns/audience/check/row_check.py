@@ -7,12 +7,16 @@ if their column fails.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress, repeat
+from itertools import compress, islice, repeat
+from typing import NamedTuple
 
 from drumbeat.campaigns.audience.check.columns import MissingColumn, MissingPhones, column_index
 from drumbeat.campaigns.audience.check.corrections import corrected
+from drumbeat.campaigns.audience.check.doubtful import doubts_about
 from drumbeat.campaigns.audience.check.header_media import HeaderMedia, HeaderMediaCheck
+from drumbeat.campaigns.audience.check.message_rules import MessageRules, require_room, too_long
 from drumbeat.campaigns.audience.check.template_choice import TemplateChoice, TemplateChooser
+from drumbeat.campaigns.audience.check.value_check import CheckedColumn, ValueCheck, findings_of
 from drumbeat.campaigns.audience.open.cell_error import cell_problem, failing_cells
 from drumbeat.campaigns.audience.open.reader import AudienceTable, Row, RowBatch, is_blank
 from drumbeat.campaigns.finding import Findings
@@ -25,11 +29,23 @@ from drumbeat.campaigns.phones.phone_counts import PhoneCounts, count_phones
 from drumbeat.campaigns.phones.phone_reader import UNKNOWN, PhoneReader, PhoneRules, ReadPhones
 from drumbeat.campaigns.phones.plain_digits import NO_COLUMN, PlainDigits, require_countries
 from drumbeat.campaigns.reject import Reject
-from drumbeat.engine.core.template.variable import VARIABLE_CHARACTERS_MAX, check_variable
+from drumbeat.engine.core.template.variable import REPLACEMENT, VARIABLE_CHARACTERS_MAX, check_variable
 from drumbeat.engine.errors import UsageError
 
 _SPACES_TOO_MANY = " " * 5
 _NAME_THE_PHONES = "; name the column of the phone numbers with {phone_column}"
+
+
+FIRST_ROWS = 10  # of a list, for people to see; some may be duplicates
+
+
+class FirstRow(NamedTuple):
+    """One of the first good rows: its line, its phone, the index of its template and its values."""
+
+    line: int
+    phone: int
+    template_index: int
+    values: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -59,6 +75,10 @@ class CheckedBatch:
     def rows(self) -> int:
         return len(self.lines) + len(self.rejects)
 
+    def first_rows(self, most: int = FIRST_ROWS) -> list[FirstRow]:
+        indexes = self.template_indexes or repeat(0)
+        return list(islice(map(FirstRow, self.lines, self.phones, indexes, self.variables), most))
+
 
 @dataclass(frozen=True, slots=True)
 class RowRules:
@@ -71,7 +91,10 @@ class RowRules:
     that none does. `first_number`, `leave_out` and `only_mobile` are those of `PhoneRules`. `choice` says
     which of several templates a row gets. `media` is set if the first of `params` is the media of the header.
     `corrections` are rows that stand in for those of the audience. `is_stored` says that the rows are
-    recipients of a campaign, and that the first column has their phones as they are stored.
+    recipients of a campaign, and that the first column has their phones as they are stored. `message` is
+    what the messages demand of the values. `keep_spaces`, `repairs` and `empties_words` are requests about
+    values: spaces at their ends stay, what is broken is repaired where that is certain, and words for "no
+    value" are empty cells.
     """
 
     phone_column: str = "phone"
@@ -88,6 +111,10 @@ class RowRules:
     first_number: bool = False
     leave_out: frozenset[Kind] = frozenset()
     only_mobile: bool = False
+    message: MessageRules | None = None
+    keep_spaces: bool = False
+    repairs: bool = False
+    empties_words: bool = False
 
     @property
     def phones(self) -> PhoneRules:
@@ -126,6 +153,8 @@ class RowCheck:
     chooser: TemplateChooser | None = None  # None if there is one template
     corrections: Corrections = field(default_factory=dict)
     country: tuple[int, str] | None = None  # index and name of the column that names the country of each row
+    values: ValueCheck = field(default_factory=lambda: ValueCheck((), keep_spaces=True))
+    message: MessageRules | None = None
 
     def read_columns(self, header: Sequence[str]) -> set[str]:
         """Return the columns that are read: all while there is no message that takes some."""
@@ -144,6 +173,7 @@ class RowCheck:
         columns: list[Sequence[str]] = list(zip(*batch.rows, strict=True))
         for index in self.exported:
             columns[index] = list(map(as_written, columns[index]))
+        seen = self.values.clean(columns)
         for index, text in self.defaults:
             columns[index] = [cell if cell and not cell.isspace() else text for cell in columns[index]]
         if self.media is not None and isinstance(self.picks[0], int):
@@ -167,6 +197,7 @@ class RowCheck:
             findings=read.findings,
             plain=read.plain,
         )
+        checked.findings.update(findings_of(seen, batch, kept))
         checked.counts = count_phones(checked.phones)
         if self.chooser is not None:
             at_language = self.chooser.language_index
@@ -189,18 +220,43 @@ class RowCheck:
             if isinstance(phone, str):
                 row = batch.rows[at]
                 refused[at] = self._reject(batch.lines[at], row, phone)
+        joined = {index: "|".join(columns[index]) for index, _ in self.value_columns}
         for index, column in self.value_columns:
-            for at in failing_cells(columns[index]):
-                cell = columns[index][at]
-                refused.setdefault(at, Reject(batch.lines[at], cell_problem(cell) or "", column, cell))
+            for at in failing_cells(columns[index], joined[index]):
+                code = cell_problem(columns[index][at]) or ""
+                refused.setdefault(at, Reject(batch.lines[at], code, column, batch.rows[at][index]))
         for at, refused_media in self._refused_media(batch, columns):
             refused.setdefault(at, refused_media)
-        for index, _ in self.variable_columns:
-            for at in suspects(columns[index]):
-                reject = self._variable_reject(batch.lines[at], [column[at] for column in columns])
-                if reject is not None:
-                    refused.setdefault(at, reject)
+        for index, column in self.variable_columns:
+            for at in suspects(columns[index], joined[index]):
+                if (problem := check_variable(columns[index][at])) is not None:
+                    code = f"variable_{problem}"
+                    refused.setdefault(at, Reject(batch.lines[at], code, column, batch.rows[at][index]))
+        for reject_at, reject in self._refused_messages(batch, columns, phones):
+            refused.setdefault(reject_at, reject)
         return refused
+
+    def _refused_messages(
+        self, batch: RowBatch, columns: Sequence[Sequence[str]], phones: Sequence[int | str]
+    ) -> Iterator[tuple[int, Reject]]:
+        """Give the rejects of rows whose message is too long with its values."""
+        if self.message is None:
+            return
+
+        def template_of(at: int) -> int:
+            phone = phones[at]
+            if self.chooser is None or isinstance(phone, str):
+                return 0
+            language = self.chooser.language_index
+            cells = None if language is None else [columns[language][at]]
+            return self.chooser.choose(cells, [phone], Counter())[0]
+
+        names = dict(self.variable_columns)
+        values = [pick if isinstance(pick, str) else columns[pick] for pick in self.picks]
+        for at, code, position, note in too_long(self.message, values, len(phones), template_of):
+            pick = self.picks[position]
+            column, cell = ("", pick) if isinstance(pick, str) else (names[pick], batch.rows[at][pick])
+            yield at, Reject(batch.lines[at], code, column, cell, note)
 
     def _refused_media(
         self, batch: RowBatch, columns: Sequence[Sequence[str]]
@@ -210,7 +266,7 @@ class RowCheck:
         column = dict(self.variable_columns)[self.picks[0]]
         for at, cell in enumerate(columns[self.picks[0]]):
             if (problem := self.media.problem(cell)) is not None:
-                yield at, Reject(batch.lines[at], problem, column, cell)
+                yield at, Reject(batch.lines[at], problem, column, batch.rows[at][self.picks[0]])
 
     def _reject(self, line: int, row: Row, code: str) -> Reject | None:
         if is_blank(row):
@@ -220,12 +276,6 @@ class RowCheck:
             return Reject(line, cell_problem(row[index]) or code, column, row[index])
         cell = row[self.phone_index]
         return Reject(line, cell_problem(cell) or code, self.phone_column, cell)
-
-    def _variable_reject(self, line: int, row: Row) -> Reject | None:
-        for index, column in self.variable_columns:
-            if (problem := check_variable(row[index])) is not None:
-                return Reject(line, f"variable_{problem}", column, row[index])
-        return None
 
     def batches(self, table: AudienceTable) -> Iterator[CheckedBatch]:
         """Check all rows of an audience."""
@@ -264,6 +314,8 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
     at_language = None if chooser is None else chooser.language_index
     values = dict.fromkeys([*columns, *([] if at_language is None else [at_language])])
     country = _country_index(rules, index_of)
+    if rules.message is not None:
+        require_room(rules.message, [pick if isinstance(pick, str) else None for pick in picks])
     return RowCheck(
         phones=_phones(header, rules, phone_index, country),
         phone_index=phone_index,
@@ -281,6 +333,8 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
         chooser=chooser,
         corrections=rules.corrections,
         country=None if country is None else (country, header[country]),
+        values=_value_check(header, values, picks, rules),
+        message=rules.message,
     )
 
 
@@ -311,6 +365,31 @@ def require_known_countries(header: Sequence[str], rules: RowRules, plain: Plain
     )
 
 
+def _value_check(
+    header: Sequence[str], indexes: Iterable[int], picks: Sequence[int | str], rules: RowRules
+) -> ValueCheck:
+    """Return the check of these columns. Stored values were checked before; they stay as they were sent."""
+    message = rules.message
+    beginnings = {} if message is None else {picks[at]: found for at, found in message.beginnings}
+    codes = set() if message is None else {picks[at] for at in message.codes}
+    media = None if rules.media is None else picks[0]
+
+    def checked(index: int) -> CheckedColumn:
+        if index not in picks or index == media:
+            return CheckedColumn(index, header[index])
+        doubts = doubts_about(
+            header[index],
+            repairs=rules.repairs,
+            empties=rules.empties_words,
+            beginnings=beginnings.get(index),
+            is_code=index in codes,
+        )
+        return CheckedColumn(index, header[index], tuple(doubts))
+
+    columns = () if rules.is_stored else tuple(map(checked, indexes))
+    return ValueCheck(columns, keep_spaces=rules.keep_spaces)
+
+
 def _chooser(choice: TemplateChoice, index_of: Callable[[str], int]) -> TemplateChooser:
     return TemplateChooser(choice, None if choice.column is None else index_of(choice.column))
 
@@ -330,13 +409,15 @@ def _check_texts(rules: RowRules) -> None:
             )
 
 
-def suspects(column: Collection[str]) -> list[int]:
-    """Return the indexes of cells that `check_variable` may refuse; it accepts all others."""
+def suspects(column: Collection[str], joined: str) -> list[int]:
+    """Return the indexes of cells that `check_variable` may refuse; it accepts all others. `joined` is the
+    text of all cells.
+    """
     found = [] if all(map(str.strip, column)) else [at for at, cell in enumerate(column) if not cell.strip()]
-    joined = "|".join(column)
     if (
         joined.isprintable()
         and _SPACES_TOO_MANY not in joined
+        and REPLACEMENT not in joined
         and max(map(len, column)) <= VARIABLE_CHARACTERS_MAX
     ):
         return found
@@ -354,6 +435,7 @@ def surely_sendable(variables: Sequence[str]) -> bool:
         joined.isprintable()
         and len(joined) <= VARIABLE_CHARACTERS_MAX
         and _SPACES_TOO_MANY not in joined
+        and REPLACEMENT not in joined
         and all(map(str.strip, variables))
     )
 

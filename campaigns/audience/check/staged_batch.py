@@ -4,8 +4,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from drumbeat.campaigns.audience.check.row_check import CheckedBatch, RowCheck, RowRules, row_check
+from drumbeat.campaigns.audience.check.row_check import (
+    FIRST_ROWS,
+    CheckedBatch,
+    FirstRow,
+    RowCheck,
+    RowRules,
+    row_check,
+)
 from drumbeat.campaigns.audience.check.template_choice import add_bounded
+from drumbeat.campaigns.audience.open.dialect import Dialect
 from drumbeat.campaigns.audience.open.reader import Piece, RowBatch, read_plain
 from drumbeat.campaigns.audience.open.spool import read_spooled
 from drumbeat.campaigns.finding import Findings
@@ -21,13 +29,13 @@ _BETWEEN = "\0,\0".join  # the text between two variables; see `_escaped`
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
     """The facts that a process needs to check pieces of one table: the arguments of `row_check`, and the
-    delimiter of CSV. The delimiter is None if the rows are those of a spool.
+    dialect of CSV. The dialect is None if the rows are those of a spool.
     """
 
     header: Sequence[str]
     where: str
     rules: RowRules
-    delimiter: str | None
+    dialect: Dialect | None
 
     def row_check(self) -> RowCheck:
         return row_check(self.header, self.where, self.rules)
@@ -54,13 +62,14 @@ class StagedBatch:
     findings: Findings = field(default_factory=Findings)
     counts: PhoneCounts = field(default_factory=PhoneCounts)
     plain: PlainDigits = field(default_factory=PlainDigits)
+    first: Sequence[FirstRow] = ()
 
 
 class PieceCheck:
     """A check of pieces of one file that do not depend on the pieces around them."""
 
     def __init__(self, spec: CheckSpec) -> None:
-        self._delimiter = spec.delimiter
+        self._dialect = spec.dialect
         self._width = len(spec.header)
         self.rows = spec.row_check()
 
@@ -68,10 +77,10 @@ class PieceCheck:
         """Check a piece. Return None if its rows depend on the piece before or after it."""
         parts: list[StagedBatch] = []
         for part in piece.parts(PART_CHARACTERS):
-            if self._delimiter is None:
+            if self._dialect is None:
                 batch: RowBatch | None = read_spooled(part)
             else:
-                batch = read_plain(part, self._delimiter, self._width)
+                batch = read_plain(part, self._dialect, self._width)
             if batch is None:
                 return None
             parts.append(encode_for_copy(self.rows.check(batch)))
@@ -99,6 +108,7 @@ def _joined(parts: Sequence[StagedBatch], read_bytes: int) -> StagedBatch:
         findings,
         counts,
         plain,
+        [row for part in parts for row in part.first][:FIRST_ROWS],
     )
 
 
@@ -127,6 +137,7 @@ def encode_for_copy(batch: CheckedBatch) -> StagedBatch:
         batch.findings,
         batch.counts,
         batch.plain,
+        batch.first_rows(),
     )
 
 

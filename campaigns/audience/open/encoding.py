@@ -3,6 +3,9 @@
 The sample begins at the first byte that is not ASCII, wherever it is, so the first accent may come after a
 million rows. If the guess is wrong, the first byte that does not fit stops the reading; the error names its
 line and offset.
+
+Law: a file that is not UTF-8 and has no mark may be in any of a dozen encodings, and each makes other letters
+of its bytes. A person says which (`encoding_question`); until then the text only holds the bytes.
 """
 
 import codecs
@@ -10,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
-from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.errors import ConfigurationError, UsageError
 
 CHUNK_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 16
@@ -19,6 +22,18 @@ SAMPLE_BYTES = 1 << 16
 # names use. UTF-8 has at most a few stray ones.
 _ZERO_SHARE_MIN, _ZERO_SHARE_MAX = 0.15, 0.02
 _ASCII = bytes(range(128))
+# Codecs of Python for other uses than files.
+_NO_ENCODINGS = {"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem"}
+# Source: the Encoding Standard, https://encoding.spec.whatwg.org/#names-and-labels.
+_SUPERSETS = {
+    **dict.fromkeys(("ascii", "iso8859-1"), "cp1252"),
+    "iso8859-9": "cp1254",
+    **dict.fromkeys(("iso8859-11", "tis-620"), "cp874"),
+    **dict.fromkeys(("gb2312", "gbk"), "gb18030"),
+    "euc_kr": "cp949",
+    "shift_jis": "cp932",
+    "big5": "big5hkscs",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +41,16 @@ class Encoding:
     """The encoding of a text. `codec` is Python's name for it, `bom_bytes` are skipped at the start, and
     `label` is for messages.
 
-    `is_guess` says that the file does not name its encoding, and that another one might decode it to other
-    letters.
+    `is_guess` says that the file does not name its encoding. `asks` says that others would decode it to other
+    letters, so that a person must choose. `errors` is what the codec does with bytes that are not valid.
     """
 
     codec: str
     bom_bytes: int
     label: str
     is_guess: bool = False
+    asks: bool = False
+    errors: str = "strict"
 
 
 class TextChunk(NamedTuple):
@@ -43,8 +60,11 @@ class TextChunk(NamedTuple):
     read_bytes: int
 
 
+_KEEP_BYTES = "drumbeat.keep_bytes"  # reads a byte without a letter as the control character of its number
 UTF_8 = Encoding("utf-8", 0, "UTF-8")
-WINDOWS_1252 = Encoding("cp1252", 0, "Windows-1252", is_guess=True)
+WINDOWS_1252 = Encoding("cp1252", 0, "Windows-1252", is_guess=True, asks=True, errors=_KEEP_BYTES)
+ISO_2022_JP = Encoding("iso2022_jp", 0, "ISO-2022-JP")
+_JAPANESE_MARKS = (b"\x1b$B", b"\x1b$@")
 # UTF-32 LE first: its mark begins with the mark of UTF-16 LE.
 _BY_BOM = {
     codecs.BOM_UTF8: Encoding("utf-8", 3, "UTF-8 with byte order mark"),
@@ -59,13 +79,53 @@ class UnreadableAudience(ConfigurationError):
     """The file cannot be read as a table of text."""
 
 
-def detect(file: BinaryIO) -> Encoding:
-    """Return the encoding of an open text file. The file is at its start afterwards."""
+def detect(file: BinaryIO, given: str | None = None) -> Encoding:
+    """Return the encoding of a text file. The file is at its start afterwards. A byte order mark outranks
+    the name that is `given`. Raise UsageError for a name that is none.
+    """
+    named = None if given is None else named_encoding(given)
+    file.seek(0)
     head = file.read(SAMPLE_BYTES)
     by_bom = next((encoding for bom, encoding in _BY_BOM.items() if head.startswith(bom)), None)
-    encoding = by_bom or _by_zeros(head) or _by_first_accent(file, head)
+    encoding = by_bom or named or _by_zeros(head) or _by_first_accent(file, head)
     file.seek(0)
     return encoding
+
+
+def named_encoding(name: str) -> Encoding:
+    """Return the encoding with this name, a name of Python or of the Web. Raise UsageError for another one.
+
+    A name that stands for a part of a later encoding is read as that one, as the Web does: programs write
+    Windows-1252 and call it ISO-8859-1.
+    """
+    for spelling in (name, name.removeprefix("x-")):
+        try:
+            codec = codecs.lookup(spelling.strip().lower().replace(" ", "-"))
+        except (LookupError, ValueError):
+            continue
+        if codec._is_text_encoding and codec.name not in _NO_ENCODINGS:
+            return Encoding(_SUPERSETS.get(codec.name, codec.name), 0, name)
+    raise UsageError(
+        "{encoding} {text!r} is no encoding",
+        remedy="use a name such as utf-8, cp1250, cp1254 or shift_jis",
+        values={"text": name},
+    )
+
+
+def bytes_of(text: str, encoding: Encoding) -> bytes:
+    """Return the bytes that were decoded to a text."""
+    return text.encode(encoding.codec, encoding.errors)
+
+
+def _keep_bytes(error: UnicodeError) -> tuple[str | bytes, int]:
+    if isinstance(error, UnicodeDecodeError):
+        return error.object[error.start : error.end].decode("latin-1"), error.end
+    if isinstance(error, UnicodeEncodeError):
+        return error.object[error.start : error.end].encode("latin-1"), error.end
+    raise error
+
+
+codecs.register_error(_KEEP_BYTES, _keep_bytes)
 
 
 def _by_zeros(head: bytes) -> Encoding | None:
@@ -85,7 +145,7 @@ def _by_first_accent(file: BinaryIO, head: bytes) -> Encoding:
     while chunk and chunk.isascii():
         chunk = file.read(CHUNK_BYTES)
     if not chunk:
-        return UTF_8
+        return ISO_2022_JP if any(mark in head for mark in _JAPANESE_MARKS) else UTF_8
     first = len(chunk) - len(chunk.lstrip(_ASCII))
     sample = chunk[first : first + SAMPLE_BYTES]
     if len(sample) < SAMPLE_BYTES:
@@ -107,7 +167,7 @@ def decode(file: BinaryIO, encoding: Encoding, name: str) -> Iterator[TextChunk]
     Raise UnreadableAudience, which names the line and the byte offset (from 0) of bytes that are not valid.
     """
     file.seek(encoding.bom_bytes)
-    decoder = codecs.getincrementaldecoder(encoding.codec)("strict")
+    decoder = codecs.getincrementaldecoder(encoding.codec)(encoding.errors)
     read_bytes, breaks, last = encoding.bom_bytes, 0, ""
     while True:
         chunk = file.read(CHUNK_BYTES)
@@ -137,7 +197,8 @@ def _undecodable(
 ) -> UnreadableAudience:
     found = error.object[error.start : error.end].hex(" ")
     return UnreadableAudience(
-        f"the bytes {found} are not valid {encoding.label}",
+        f"the bytes {found} are not valid {{label}}",
         where=f"{name}, line {line}, byte {start + error.start}",
-        remedy="export the file again as UTF-8",
+        remedy="export the file again as UTF-8, or name its encoding with {encoding}",
+        values={"label": encoding.label},
     )

@@ -6,6 +6,8 @@ from enum import StrEnum
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
+import olefile
+
 from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 from drumbeat.campaigns.options.sources import STANDARD_INPUT, Format
 
@@ -41,19 +43,61 @@ _FOREIGN = {
     b"7z\xbc\xaf": "an archive (7z)",
     b"Rar!": "an archive (RAR)",
     b"\x7fELF": "a program",
+    b"MZ": "a program",
     b"SQLite format 3": "an SQLite database",
+    b"\x00\x01\x00\x00Standard ": "an Access database",
     b"{\\rtf": "a text document (RTF)",
+    b"%!PS": "a PostScript document",
+    b"ARROW1": "an Arrow file",
+    b"ORC": "an ORC file",
+    b"Obj\x01": "an Avro file",
+    b"ID;PWXL": "a workbook in the old form SYLK",
+    b"ID;PCALC": "a workbook in the old form SYLK",
 }
-# Many programs export web pages under the name of a workbook.
+# Texts by how they begin, after a byte order mark and blank lines, in any case. Many programs export web
+# pages under the name of a workbook.
 _MARKUP = {
-    b"<!doctype html": "a web page (HTML)",
-    b"<html": "a web page (HTML)",
-    b"<table": "a web page (HTML)",
-    b"<?xml": "an XML document",
+    **dict.fromkeys(
+        ("<!doctype html", "<html", "<head", "<body", "<table", "<div", "<meta", "<style", "<!--"),
+        "a web page (HTML)",
+    ),
+    "<?xml": "an XML document",
+    "mime-version:": "a web page or a mail (MIME)",
+    "from: <saved by": "a web page (MHTML)",
+    "begin:vcard": "a contact file (vCard)",
+    "begin:vcalendar": "a calendar (iCalendar)",
+    "dn: ": "a directory export (LDIF)",
+    **dict.fromkeys(
+        (
+            "insert into ",
+            "create table ",
+            "-- mysql dump",
+            "-- mariadb dump",
+            "--\n-- postgresql database dump",
+        ),
+        "an SQL script",
+    ),
 }
+_ALSO_LETTERS = (b"BM", b"MZ", b"ORC")  # a header may begin so; the head of such a file is no ASCII
+# Old Office files are containers of streams; a workbook has other ones.
+_FOREIGN_STREAMS = {
+    "WordDocument": "a Word document",
+    "PowerPoint Document": "a PowerPoint presentation",
+    "__properties_version1.0": "an Outlook message",
+}
+_MARKUP_CHARACTERS = 200  # of a text's beginning
 _FOREIGN_MEMBERS = {
     "word/document.xml": "a Word document",
     "ppt/presentation.xml": "a PowerPoint presentation",
+    "Index/Document.iwa": "a document of Numbers, Pages or Keynote",
+    "META-INF/MANIFEST.MF": "a program",
+    "META-INF/container.xml": "a book (EPUB)",
+}
+# OpenDocument names its kind in the first member of the archive.
+_OPEN_DOCUMENTS = {
+    b"application/vnd.oasis.opendocument.text": "a text document (ODT)",
+    b"application/vnd.oasis.opendocument.presentation": "a presentation (ODP)",
+    b"application/vnd.oasis.opendocument.graphics": "a drawing (ODG)",
 }
 _WORKBOOK_MEMBERS = {
     "xl/workbook.xml": Format.XLSX,
@@ -75,6 +119,7 @@ def recognise(file: BinaryIO, name: str) -> Format | Packing:
         return _recognise_zip(file, name)
     for magic, found in _BY_MAGIC.items():
         if head.startswith(magic):
+            _refuse_foreign_streams(file, name, found)
             return found
     _refuse_foreign(head, name)
     return Format.JSON_LINES if _is_json(head, name) else Format.CSV
@@ -84,12 +129,15 @@ def _recognise_zip(file: BinaryIO, name: str) -> Format | Packing:
     try:
         with zipfile.ZipFile(file) as archive:
             members = set(archive.namelist())
+            document = archive.read("mimetype") if "mimetype" in members else b""
     except zipfile.BadZipFile as error:
         raise UnreadableAudience(
             "the archive or workbook is cut off or damaged", where=name, remedy="copy or export it again"
         ) from error
     finally:
         file.seek(0)
+    if (kind := _OPEN_DOCUMENTS.get(document.strip())) is not None:
+        raise _foreign(kind, name)
     for member, found in _WORKBOOK_MEMBERS.items():
         if member in members:
             return found
@@ -105,18 +153,41 @@ def _recognise_zip(file: BinaryIO, name: str) -> Format | Packing:
     return Packing.ZIP
 
 
+def _refuse_foreign_streams(file: BinaryIO, name: str, found: Format | Packing) -> None:
+    if found is not Format.XLS:
+        return
+    try:
+        with olefile.OleFileIO(file) as container:
+            kind = next((kind for stream, kind in _FOREIGN_STREAMS.items() if container.exists(stream)), None)
+    except OSError:
+        return  # damaged: the reader of workbooks says so
+    finally:
+        file.seek(0)
+    if kind is not None:
+        raise _foreign(kind, name)
+
+
 def _refuse_foreign(head: bytes, name: str) -> None:
     kind = next((kind for magic, kind in _FOREIGN.items() if head.startswith(magic)), None)
-    if head.startswith(b"BM") and head.isascii():
-        kind = None  # a text; a picture has its size in the next bytes
+    if head.startswith(_ALSO_LETTERS) and head.isascii():
+        kind = None
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         kind = "a picture (WebP)"
     if head[4:8] == b"ftyp":
         kind = "a video (MP4)"
-    text = head.removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    text = _beginning(head).lower()
     kind = next((kind for begin, kind in _MARKUP.items() if text.startswith(begin)), kind)
     if kind is not None:
         raise _foreign(kind, name)
+
+
+def _beginning(head: bytes) -> str:
+    """Return the beginning of a text without what may stand before it. Other bytes become any letters."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = head[: len(head) // 2 * 2].decode("utf-16", "replace")
+    else:
+        text = head.decode("utf-8-sig", "replace")
+    return text.lstrip()[:_MARKUP_CHARACTERS]
 
 
 def _foreign(kind: str, name: str) -> UnreadableAudience:
@@ -128,13 +199,14 @@ def _foreign(kind: str, name: str) -> UnreadableAudience:
 def _is_json(head: bytes, name: str) -> bool:
     text = head.removeprefix(codecs.BOM_UTF8).lstrip()
     named_json = PurePath(name).suffix.lower() in _JSON_SUFFIXES
-    if text.startswith(b"[") and named_json:
+    begins = text[1:].lstrip()[:1]
+    if text[:1] == b"[" and (named_json or begins in (b"{", b"[")):
         raise UnreadableAudience(
             "this is one JSON array, not JSON Lines",
             where=name,
             remedy="write one object in each line, for example with: jq -c '.[]'",
         )
-    return named_json or (text[:1] == b"{" and text[1:].lstrip().startswith(b'"'))
+    return named_json or (text[:1] == b"{" and begins == b'"')
 
 
 def stem(path: Path) -> str:

@@ -34,6 +34,7 @@ class OpenAudience:
     name: str
     content: BinaryIO | Spool
     source: ChangeCheck | None = None
+    options: ReadOptions = AS_IT_IS
     noted: Mapping[str, str] = field(default_factory=dict)  # stored with the campaign, for people
 
     def sha256(self) -> str:
@@ -49,7 +50,7 @@ class OpenAudience:
         """Return the header and the rows. Raise UnreadableAudience if there is no header."""
         if isinstance(self.content, Spool):
             return self.content.table()
-        return AudienceReader(self.content, self.name)
+        return AudienceReader(self.content, self.name, self.options)
 
     def table_again(self) -> AudienceTable:
         """Return the table once more, from its beginning."""
@@ -69,9 +70,9 @@ def open_table(path: Path, options: ReadOptions = AS_IT_IS) -> Iterator[OpenAudi
     with ExitStack() as stack:
         file, name, source, found = _recognised(path, stack)
         form = options.form or found
-        _check_sheet(form, options, name)
+        _check_options(form, options, name)
         if form is Format.CSV:
-            yield OpenAudience(name, file, source)
+            yield OpenAudience(name, file, source, options)
             return
         spool = stack.enter_context(Spool(name))
         _fill(spool, file, form, options)
@@ -116,11 +117,17 @@ def _recognise_unpacked(file: BinaryIO, name: str) -> Format:
     return found
 
 
-def _check_sheet(form: Format, options: ReadOptions, name: str) -> None:
+def _check_options(form: Format, options: ReadOptions, name: str) -> None:
     if options.sheet is not None and form not in WORKBOOKS:
         raise UsageError(
             f"{{sheet}} is for workbooks, and {{name}} is {form.value}",
             remedy="remove {sheet}",
+            values={"name": name},
+        )
+    if options.encoding is not None and form is not Format.CSV:
+        raise UsageError(
+            f"{{encoding}} is for CSV, and {{name}} is {form.value}",
+            remedy="remove {encoding}",
             values={"name": name},
         )
 

@@ -18,7 +18,8 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
-from drumbeat.campaigns.audience.open.delimiter import delimiter_of, hinted_delimiter
+from drumbeat.campaigns.audience.open.delimiter import hinted_delimiter
+from drumbeat.campaigns.audience.open.dialect import Dialect, LineCursor, dialect_of
 from drumbeat.campaigns.audience.open.encoding import (
     Encoding,
     TextChunk,
@@ -27,7 +28,9 @@ from drumbeat.campaigns.audience.open.encoding import (
     decode,
     detect,
 )
+from drumbeat.campaigns.audience.open.layout import is_separators, require_one_table
 from drumbeat.campaigns.finding import Findings
+from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
 from drumbeat.campaigns.reject import Reject
 
 LINE_CHARACTERS_MAX = 1 << 20  # a line is held in memory; a file with a longer one is not a table
@@ -79,7 +82,7 @@ class PieceRows(NamedTuple):
 class AudienceTable(Protocol):
     """A table of recipients, whatever it was read from: a header, then rows in pieces, once.
 
-    `form` names what it was read from. `delimiter` and `encoding` are those of a CSV file, else None.
+    `form` names what it was read from. `dialect` and `encoding` are those of a CSV file, else None.
     `findings` are those that the form shows before any row is checked.
     """
 
@@ -94,7 +97,7 @@ class AudienceTable(Protocol):
     @property
     def encoding(self) -> Encoding | None: ...
     @property
-    def delimiter(self) -> str | None: ...
+    def dialect(self) -> Dialect | None: ...
     @property
     def findings(self) -> Findings: ...
 
@@ -108,41 +111,29 @@ class AudienceTable(Protocol):
         """Return all rows. Call either this or `pieces`."""
 
 
-class _Cursor:
-    """A source of lines for a csv reader, which takes as many as a row needs. `position` can be set back."""
+class _Problem(NamedTuple):
+    """The reason why a row cannot be read: a code of rejects, and a note for people."""
 
-    def __init__(self, lines: list[str]) -> None:
-        self.position = 0
-        self.ran_out = False
-        self._lines = lines
-
-    def __iter__(self) -> _Cursor:
-        return self
-
-    def __next__(self) -> str:
-        if self.position == len(self._lines):
-            self.ran_out = True
-            raise StopIteration
-        self.position += 1
-        return self._lines[self.position - 1]
+    code: str
+    note: str = ""
 
 
 class AudienceReader:
-    """A reader of an open audience file: `header`, `delimiter` and `encoding`, then `batches()` once.
+    """A reader of an open audience file: `header`, `dialect` and `encoding`, then `batches()` once.
 
     Raises UnreadableAudience.
     """
 
     form = "CSV"
 
-    def __init__(self, file: BinaryIO, name: str) -> None:
+    def __init__(self, file: BinaryIO, name: str, options: ReadOptions = AS_IT_IS) -> None:
         self.name = name
         self.findings = Findings()
-        self.encoding: Encoding = detect(file)
+        self.encoding: Encoding = detect(file, options.encoding)
         self.total_bytes = os.fstat(file.fileno()).st_size
         self._pieces = split_lines(decode(file, self.encoding, name), name)
         self._ahead = self._read_head()
-        self.delimiter = self._read_delimiter()
+        self.dialect = self._read_dialect(keep_spaces=options.keep_spaces)
         self.header = self._read_header()
 
     def batches(self) -> Iterator[RowBatch]:
@@ -156,7 +147,7 @@ class AudienceReader:
 
     def read(self, piece: Piece, *, final: bool) -> PieceRows:
         """Return the rows of a piece. `final` says that no other piece follows."""
-        batch = read_plain(piece, self.delimiter, len(self.header))
+        batch = read_plain(piece, self.dialect, len(self.header))
         return self._read_row_by_row(piece, final) if batch is None else PieceRows(batch, None)
 
     def _read_head(self) -> Piece:
@@ -169,25 +160,28 @@ class AudienceReader:
         # In concatenated files, and in files with two byte order marks, a mark is part of the text.
         head = Piece(1, text.lstrip("\ufeff"), read_bytes)
         lines = head.lines()
-        blank = next((at for at, line in enumerate(lines) if line.strip()), len(lines))
+        blank = next((at for at, line in enumerate(lines) if not is_separators(line)), len(lines))
         if blank == len(lines):
             raise UnreadableAudience(
                 "the file is empty", where=self.name, remedy="its first line must name the columns"
             )
         return _without(head, lines, blank)
 
-    def _read_delimiter(self) -> str:
+    def _read_dialect(self, *, keep_spaces: bool) -> Dialect:
         lines = self._ahead.lines()
         if (hinted := hinted_delimiter(lines[0])) is not None:
-            self._ahead = _without(self._ahead, lines, 1)
-            return hinted
-        return delimiter_of(lines[0])
+            above = next((at for at, line in enumerate(lines) if at and not is_separators(line)), len(lines))
+            self._ahead = _without(self._ahead, lines, above)
+            lines = lines[above:] or [""]
+        return dialect_of(lines, hinted, keep_spaces=keep_spaces)
 
     def _read_header(self) -> Row:
         lines = self._ahead.lines()
-        cursor = _Cursor(lines)
+        prepared = self.dialect.prepared(self._ahead.text)
+        cursor = LineCursor(list(io.StringIO(prepared, newline="")))
+        require_one_table(lines, self._ahead.first, self.dialect, self.name)
         try:
-            header = next(csv.reader(cursor, delimiter=self.delimiter, strict=True), [])
+            header = list(map(str.strip, next(self.dialect.reader(cursor), [])))
         except csv.Error as error:
             raise UnreadableAudience(
                 f"the header cannot be read: {error}", where=f"{self.name}, line {self._ahead.first}"
@@ -205,35 +199,48 @@ class AudienceReader:
 
     def _read_row_by_row(self, piece: Piece, final: bool) -> PieceRows:
         lines = piece.lines()
-        cursor = _Cursor(lines)
-        reader = csv.reader(cursor, delimiter=self.delimiter, strict=True)
+        cursor = LineCursor(list(io.StringIO(self.dialect.prepared(piece.text), newline="")))
+        reader = self.dialect.reader(cursor)
         starts: list[int] = []
         batch = RowBatch(piece.read_bytes, starts)
         while (start := cursor.position) < len(lines):
-            problem = self._read_row(reader, batch.rows)
-            if problem is None:
+            found = self._read_row(reader, cursor)
+            if isinstance(found, _Problem):
+                if cursor.ran_out and not final and _may_continue(lines[start:]):
+                    return PieceRows(batch, _without(piece, lines, start))
+                cursor.position, cursor.ran_out = start + 1, False
+                found = self._read_odd(lines[start], found)
+            if isinstance(found, _Problem):
+                reject = Reject(piece.first + start, found.code, "", lines[start].rstrip("\r\n"), found.note)
+                batch.rejects.append(reject)
+            elif found:
                 starts.append(piece.first + start)
-                continue
-            if cursor.ran_out and not final and _may_continue(lines[start:]):
-                return PieceRows(batch, _without(piece, lines, start))
-            cursor.position, cursor.ran_out = start + 1, False
-            if problem == "cell_size" and len(lines[start]) <= csv.field_size_limit():
-                problem = "row_quotes"  # an unclosed quote made the cell too large
-            if problem != "blank":
-                value = lines[start].rstrip("\r\n")
-                batch.rejects.append(Reject(piece.first + start, problem, "", value))
+                batch.rows.append(found)
         return PieceRows(batch, None)
 
-    def _read_row(self, reader: Iterator[Row], rows: list[Row]) -> str | None:
-        """Append the next row, or return what is wrong with it."""
+    def _read_row(self, reader: Iterator[Row], cursor: LineCursor) -> Row | _Problem:
+        """Return the next row, as wide as the header; an empty one for blank lines."""
+        start = cursor.position
         try:
             row = next(reader)
         except csv.Error as error:
-            return "cell_size" if "field limit" in str(error) else "row_quotes"
-        if len(row) == len(self.header):
-            rows.append(row)
-            return None
-        return "blank" if is_blank(row) else "row_shape"
+            return _Problem("cell_size" if "field limit" in str(error) else "row_quotes")
+        width = len(self.header)
+        if is_blank(row) and len(row) != width:
+            return []
+        # A short row of several lines is rather one whose quote is closed too late.
+        if len(row) < width and cursor.position > start + 1:
+            return _Problem("row_shape", _counts(row, width))
+        return as_wide(row, width) or _Problem("row_shape", _counts(row, width))
+
+    def _read_odd(self, line: str, problem: _Problem) -> Row | _Problem:
+        """Return the row of a line that is wrong as it stands, read in another dialect, or its problem."""
+        if problem.code == "cell_size" and len(line) <= csv.field_size_limit():
+            problem = _Problem("row_quotes")  # an unclosed quote made the cell too large
+        if problem.code == "cell_size" or '"' not in line:
+            return problem
+        fitted = (as_wide(row, len(self.header)) for row in self.dialect.odd_rows(line))
+        return next(filter(None, fitted), None) or (_Problem("row_backslash") if '\\"' in line else problem)
 
 
 def split_lines(chunks: Iterator[TextChunk], name: str, first: int = 1) -> Iterator[Piece]:
@@ -270,14 +277,14 @@ def read_all(table: AudienceTable) -> Iterator[RowBatch]:
             piece = joined(found.rest, following)
 
 
-def read_plain(piece: Piece, delimiter: str, width: int) -> RowBatch | None:
+def read_plain(piece: Piece, dialect: Dialect, width: int) -> RowBatch | None:
     """Return the rows of a piece with one row in each line; None if a row spans lines or cannot be read.
 
     Such a piece is read row by row, after the previous piece, whose last row may continue in it.
     """
-    lines = piece.lines()
+    lines = list(io.StringIO(dialect.prepared(piece.text), newline=""))
     try:
-        rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
+        rows = list(dialect.reader(lines))
     except csv.Error:
         return None
     if len(rows) != len(lines):  # a row spans several lines
@@ -285,15 +292,35 @@ def read_plain(piece: Piece, delimiter: str, width: int) -> RowBatch | None:
     batch = RowBatch(piece.read_bytes, range(piece.first, piece.first + len(rows)), rows)
     if set(map(len, rows)) <= {width}:
         return batch
-    batch.rejects = [
-        Reject(piece.first + at, "row_shape", "", lines[at].rstrip("\r\n"))
-        for at, row in enumerate(rows)
-        if len(row) != width and not is_blank(row)
-    ]
-    right = [at for at, row in enumerate(rows) if len(row) == width]
-    batch.lines = [piece.first + at for at in right]
-    batch.rows = [rows[at] for at in right]
-    return batch
+    return _fitted(batch, piece.lines(), width)
+
+
+def _fitted(batch: RowBatch, lines: list[str], width: int) -> RowBatch:
+    """Return the batch with rows as wide as the header. Blank rows of another width are left out."""
+    fitted = RowBatch(batch.read_bytes, numbers := [])
+    for number, line, row in zip(batch.lines, lines, batch.rows, strict=True):
+        if len(row) != width and is_blank(row):
+            continue
+        if (wide := as_wide(row, width)) is None:
+            note = _counts(row, width)
+            fitted.rejects.append(Reject(number, "row_shape", "", line.rstrip("\r\n"), note))
+        else:
+            numbers.append(number)
+            fitted.rows.append(wide)
+    return fitted
+
+
+def as_wide(row: Row, width: int) -> Row | None:
+    """Return the row as wide as the header: with empty cells for missing ones, without empty ones beyond it.
+    None if cells beyond it are filled.
+    """
+    if len(row) == width:
+        return row
+    return (row + [""] * (width - len(row)))[:width] if is_blank(row[width:]) else None
+
+
+def _counts(row: Row, width: int) -> str:
+    return f"{len(row)}, not {width}"
 
 
 def is_blank(row: Row) -> bool:

@@ -95,12 +95,12 @@ class SpooledTable:
     """The rows of a spool as an AudienceTable."""
 
     encoding = None
-    delimiter = None
+    dialect = None
 
     def __init__(self, spool: Spool) -> None:
         self.name = spool.name
         self.form = spool.form
-        self.header = spool.header
+        self.header = [name.strip() for name in spool.header]
         self.total_bytes = spool.file.seek(0, 2)
         self._file = spool.file
         self.findings = spool.findings

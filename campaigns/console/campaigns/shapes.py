@@ -145,6 +145,15 @@ class SamePeople(TypedDict):
     recipients: int
 
 
+class FirstMessage(TypedDict):
+    """The message of one of the first recipients. `row`: the line of the audience."""
+
+    row: int
+    phone: str
+    language: str
+    message: RenderedMessage
+
+
 class AudienceCounts(TypedDict):
     rows: int
     recipients: int

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from drumbeat.campaigns.console.campaigns.shapes import SamePeople, Share
+from drumbeat.campaigns.console.campaigns.shapes import FirstMessage, SamePeople, Share
 from drumbeat.campaigns.console.web.shapes import Asked
 from drumbeat.campaigns.finding import ListFinding
 from drumbeat.campaigns.results.export_files import ExportForm, Separator
@@ -149,6 +149,7 @@ class Planned(TypedDict):
     findings: list[ListFinding]
     countries: dict[str, int]
     kinds: dict[str, int]
+    first_messages: list[FirstMessage]
     changes: list[OptionChange]
 
 

@@ -37,7 +37,7 @@ from drumbeat.campaigns.phones.countries import PREFIX_DIGITS
 from drumbeat.campaigns.phones.kinds import Kind
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.header_uploads import uploads_with
-from drumbeat.campaigns.planning.staged.filling import row_rules
+from drumbeat.campaigns.planning.staged.filling import filling_of
 from drumbeat.campaigns.progress import ProgressCallback, no_progress
 from drumbeat.engine.errors import UsageError
 
@@ -60,8 +60,12 @@ async def check(console: Console, name: str, asked: ListCheckRequest) -> Checked
         first_number=asked.first_number,
         leave_out=frozenset(map(Kind, asked.leave_out)),
         only_mobile=asked.only_mobile,
+        keep_spaces=asked.keep_spaces,
+        repairs=asked.repair,
+        empties_words=asked.empty_words,
     )
-    checks, reading = console.part(list_checks), ReadOptions(None, asked.sheet, asked.hidden_rows)
+    checks = console.part(list_checks)
+    reading = ReadOptions(None, asked.sheet, asked.hidden_rows, asked.encoding, asked.keep_spaces)
     found = await checks.found(upload, rules, reading, wait_s=CHECK_WAIT_S)
     if found is None:
         under_way = checks.under_way(upload)
@@ -137,7 +141,7 @@ async def _list_rejects(console: Console, upload: Upload, spec: CampaignSpec) ->
     """
     seen = await asyncio.to_thread(glimpse, upload.path, spec.reading)
     async with console.pool.acquire() as connection:
-        rules = await row_rules(connection, spec, seen.columns)
+        rules = (await filling_of(connection, spec, seen.columns)).rules
     await asyncio.to_thread(
         inspect_audience, upload.path, rejects_path=upload.rejects, rules=rules, options=spec.reading
     )

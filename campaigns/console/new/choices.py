@@ -6,6 +6,7 @@ Nothing is checked here: a create checks everything.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from drumbeat.campaigns.console.web.uploads import Upload
@@ -23,11 +24,12 @@ def read_choices(upload: Upload) -> dict[str, Any]:
     return chosen
 
 
-def reading_of(choices: dict[str, Any]) -> ReadOptions:
-    """Return how the file is read. What is no choice about hidden rows counts as none."""
+def reading_of(choices: Mapping[str, Any]) -> ReadOptions:
+    """Return how the file of an upload is read. What is no choice about hidden rows counts as none."""
     hidden = choices.get("hidden_rows")
     known = HiddenRowsChoice(hidden) if hidden in set(HiddenRowsChoice) else None
-    return ReadOptions(None, choices.get("sheet"), known)
+    encoding, keep_spaces = choices.get("encoding"), bool(choices.get("keep_spaces"))
+    return ReadOptions(None, choices.get("sheet"), known, encoding, keep_spaces)
 
 
 def write_choices(upload: Upload, **part: Any) -> None:

@@ -65,7 +65,7 @@ async def show_list(request: web.Request) -> web.Response:
 
 
 async def save_list(request: web.Request) -> web.Response:
-    """Keep the choices, and go on to the check. Another worksheet is another list."""
+    """Keep the choices, and go on to the check. Another worksheet or encoding makes another list."""
     fields: Any = await request.post()
     stored = upload_of(request)
     sheet = str(fields.get("sheet", "")) or None
@@ -76,6 +76,10 @@ async def save_list(request: web.Request) -> web.Response:
     if (hidden := str(fields.get("hidden_rows", ""))) and hidden != read_choices(stored).get("hidden_rows"):
         drop_corrections(stored)
         write_choices(stored, hidden_rows=hidden)
+    if "encoding" in fields:
+        drop_corrections(stored)
+        encoding = str(fields["encoding"]) or None
+        write_choices(stored, encoding=encoding, **dict.fromkeys(OF_ONE_SHEET))
         return redirect(path_of("new", stored.reference))
     step = await step_of(request)
     chosen = chosen_of(fields, step)
@@ -122,6 +126,8 @@ async def _list(request: web.Request, stored: Upload, sheets: list[str]) -> web.
         if len(sheets) < 2:
             return await show_upload(request, problem)
         return page(request, "new_sheet.html.j2", problem=problem, upload=stored, sheets=sheets)
+    if step.seen.candidates:
+        return page(request, "new_encoding.html.j2", step=step)
     return _list_page(request, step, sheets, await _offered(request), None)
 
 

@@ -17,7 +17,7 @@ from drumbeat.campaigns.console.web.uploads import Upload
 from drumbeat.campaigns.options.param_texts import is_literal
 from drumbeat.campaigns.phones.kinds import Kind
 from drumbeat.campaigns.phones.plain_digits import NO_COLUMN
-from drumbeat.campaigns.planning.staged.filling import row_rules
+from drumbeat.campaigns.planning.staged.filling import filling_of
 from drumbeat.engine.errors import DrumbeatError
 
 COLUMNS_SHOWN_MAX = 6  # of a row that is corrected; a phone shows them as a card
@@ -33,7 +33,7 @@ async def list_rules(console: Console, upload: Upload, columns: Sequence[str]) -
         try:
             spec = spec_of(request_of(choices, **_NOT_CHOSEN), upload)
             async with console.pool.acquire() as connection:
-                return await row_rules(connection, spec, columns)
+                return (await filling_of(connection, spec, columns)).rules
         except (DrumbeatError, ValidationError):
             pass
     return phone_rules(upload, choices)
@@ -53,6 +53,9 @@ def phone_rules(upload: Upload, choices: dict[str, Any]) -> RowRules:
         first_number=choices.get("first_number", False),
         leave_out=frozenset(map(Kind, choices.get("leave_out", ()))),
         only_mobile=choices.get("only_mobile", False),
+        keep_spaces=bool(choices.get("keep_spaces")),
+        repairs=bool(choices.get("repair")),
+        empties_words=bool(choices.get("empty_words")),
     )
 
 

@@ -39,7 +39,8 @@ from drumbeat.campaigns.console.web.context import console_of
 from drumbeat.campaigns.console.web.forms import next_part
 from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, with_query
-from drumbeat.campaigns.preview.draft_messages import DraftMessage, Sample, draft_messages, read_sample
+from drumbeat.campaigns.planning.staged.first_messages import FirstMessage
+from drumbeat.campaigns.preview.draft_messages import Sample, draft_messages, read_sample
 from drumbeat.engine.core.template.campaign_template import CampaignTemplate
 from drumbeat.engine.core.template.rendering import RenderedMessage, render_message
 from drumbeat.engine.errors import DrumbeatError
@@ -60,7 +61,7 @@ class MessageStep:
     templates: list[StoredTemplate]
     chosen: CampaignTemplate | None
     slots: list[Slot] = field(default_factory=list)
-    messages: list[DraftMessage] = field(default_factory=list)
+    messages: list[FirstMessage] = field(default_factory=list)
     at: int = 0
     wrong: Wrong | None = None
     unset: list[Slot] = field(default_factory=list)
@@ -114,7 +115,7 @@ class MessageStep:
         return render_message(self.chosen.definition.get("components") or (), (), ())
 
     @property
-    def shown(self) -> DraftMessage | None:
+    def shown(self) -> FirstMessage | None:
         return self.messages[self.at] if self.messages else None
 
 
@@ -193,7 +194,7 @@ async def _view(request: web.Request, step: Step, at: int, *, is_complete: bool 
     return replace(view, messages=messages, at=min(at, max(0, len(messages) - 1)))
 
 
-async def _messages(request: web.Request, view: MessageStep, *, is_complete: bool) -> list[DraftMessage]:
+async def _messages(request: web.Request, view: MessageStep, *, is_complete: bool) -> list[FirstMessage]:
     """Return the messages of the first rows, as people read them. Unless `is_complete`, texts and the
     header's media may be missing.
     """
@@ -213,7 +214,7 @@ async def _sample(step: Step) -> Sample:
     seconds.
     """
     upload, reading = step.upload, reading_of(step.choices)
-    kept, key = upload.read_json(SAMPLE_FILE), [reading.sheet, reading.hidden_rows]
+    kept, key = upload.read_json(SAMPLE_FILE), repr(reading)
     if kept is None or kept["key"] != key:
         sample = await asyncio.to_thread(read_sample, upload.path, reading)
         kept = {"key": key, "columns": sample.columns, "lines": sample.lines, "rows": sample.rows}

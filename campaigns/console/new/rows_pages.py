@@ -16,6 +16,7 @@ from drumbeat.campaigns.console.new.choices import (
     drop_corrections,
     read_corrections,
     reading_of,
+    write_choices,
 )
 from drumbeat.campaigns.console.new.list_check import FoundList, forget_found, list_checks
 from drumbeat.campaigns.console.new.list_rules import checked_columns, list_rules, shown_columns
@@ -28,6 +29,12 @@ from drumbeat.campaigns.console.web.streams import stream_events
 from drumbeat.engine.errors import NotFound, UsageError
 
 PAGE_ROWS = 25
+# What a person may ask for beside the findings: the choice, and the findings that it changes.
+REQUESTS = {
+    "repair": frozenset({"mojibake", "html_entity", "url_beginning", "url_characters"}),
+    "empty_words": frozenset({"empty_word", "unfilled_placeholder"}),
+    "keep_spaces": frozenset({"spaces_removed"}),
+}
 WAIT_S = 1.5  # a list of some thousand rows is checked by then, and nobody sees that it takes time
 _FIELD = re.compile(r"cell\.([0-9]{1,18})\.([0-9]{1,4})")
 
@@ -70,6 +77,13 @@ class RowsView:
         return self.found is not None and self.found.bad > KEPT_MAX
 
     @property
+    def requests(self) -> list[tuple[str, bool]]:
+        """Return the choices that are to be offered, and whether each is chosen."""
+        codes = {finding["code"] for finding in (() if self.found is None else self.found.findings)}
+        chosen = {name: bool(self.step.choices.get(name)) for name in REQUESTS}
+        return [(name, chosen[name]) for name in REQUESTS if chosen[name] or codes & REQUESTS[name]]
+
+    @property
     def next_path(self) -> str:
         return self.step.path("sending" if "template" in self.step.choices else "message")
 
@@ -102,6 +116,9 @@ async def correct(request: web.Request) -> web.Response:
     step = await step_of(request)
     if "discard" in fields:
         drop_corrections(step.upload)
+        return redirect(step.path("rows"))
+    if asked := REQUESTS.keys() & fields.keys():
+        write_choices(step.upload, **{name: fields[name] == "1" or None for name in asked})
         return redirect(step.path("rows"))
     if "again" in fields:
         forget_found(step.upload)

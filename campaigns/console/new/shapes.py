@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from drumbeat.campaigns.audience.check.bad_rows import KEPT_MAX
 from drumbeat.campaigns.audience.open.reader import COLUMNS_MAX
-from drumbeat.campaigns.console.campaigns.shapes import Plan, SamePeople, Share
+from drumbeat.campaigns.console.campaigns.shapes import FirstMessage, Plan, SamePeople, Share
 from drumbeat.campaigns.console.new.create_request import CreateRequest
 from drumbeat.campaigns.console.new.list_check import FoundList
 from drumbeat.campaigns.console.web.shapes import Asked, RejectedRow
@@ -43,6 +43,10 @@ class ListCheckRequest(Asked):
     first_number: bool = False
     leave_out: list[PhoneKind] = []
     only_mobile: bool = False
+    encoding: str | None = None
+    keep_spaces: bool = False
+    repair: bool = False
+    empty_words: bool = False
 
 
 class CorrectedRow(Asked):
@@ -111,4 +115,5 @@ class Created(TypedDict):
     findings: list[ListFinding]
     countries: dict[str, int]
     kinds: dict[str, int]
+    first_messages: list[FirstMessage]
     plan: Plan | None

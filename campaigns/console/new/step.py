@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from aiohttp import web
 
 from drumbeat.campaigns.audience.check.glimpse import Glimpse, glimpse
+from drumbeat.campaigns.audience.open.encoding_candidates import Candidate
 from drumbeat.campaigns.console.new.choices import read_choices, reading_of
 from drumbeat.campaigns.console.new.named import upload_of
 from drumbeat.campaigns.console.web.rendering import path_of
@@ -62,10 +63,12 @@ async def step_of(request: web.Request) -> Step:
 async def glimpse_of(upload: Upload, choices: dict[str, Any]) -> Glimpse:
     """Return the columns and first rows. They are kept, because reading a large workbook takes seconds."""
     reading = reading_of(choices)
-    kept, key = upload.read_json(GLIMPSE_FILE), [reading.sheet, reading.hidden_rows]
-    if kept is None or kept["key"] != key:
+    kept = upload.read_json(GLIMPSE_FILE)
+    if kept is None or kept["reading"] != repr(reading):
         async with upload.errors_named():
             seen = await asyncio.to_thread(glimpse, upload.path, reading)
-        kept = {"key": key, **asdict(seen)}
+        found = [list(candidate) for candidate in seen.candidates]
+        kept = {"reading": repr(reading), **asdict(replace(seen, candidates=())), "candidates": found}
         upload.write_json(GLIMPSE_FILE, kept)
-    return Glimpse(tuple(kept["columns"]), kept["samples"], kept["form"], kept["phones"])
+    candidates = [Candidate(*candidate) for candidate in kept["candidates"]]
+    return Glimpse(tuple(kept["columns"]), kept["samples"], kept["form"], kept["phones"], candidates)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from drumbeat.campaigns.audience.check.header_media import HeaderMedia, file_problem
+from drumbeat.campaigns.audience.check.message_rules import message_rules
 from drumbeat.campaigns.audience.check.row_check import RowRules
 from drumbeat.campaigns.describe_database import describe_database
 from drumbeat.campaigns.options.param_texts import is_link, is_literal
@@ -36,7 +37,7 @@ def fill(spec: CampaignSpec, templates: Sequence[CampaignTemplate], header: Sequ
     found = read_params(templates[0], spec.param or (), [*header, *spec.mapped])
     filled = [template.filled(found.buttons) for template in templates]
     check_same_placeholders(filled)
-    rules = replace(rules_for(spec, filled), params=found.columns)
+    rules = replace(rules_for(spec, filled), params=found.columns, message=message_rules(filled))
     if spec.header is None:
         return Filling(filled, rules)
     media = HeaderMedia(templates[0].header_kind, spec.media_directory)
@@ -45,12 +46,12 @@ def fill(spec: CampaignSpec, templates: Sequence[CampaignTemplate], header: Sequ
     return Filling(filled, replace(rules, params=(spec.header, *found.columns), media=media))
 
 
-async def row_rules(connection: Connection, spec: CampaignSpec, header: Sequence[str]) -> RowRules:
-    """Return the rules of the rows. `header` has the columns of the audience. Raise the errors of
-    `load_templates` and `fill`.
+async def filling_of(connection: Connection, spec: CampaignSpec, header: Sequence[str]) -> Filling:
+    """Return what fills the templates, for a check without a plan. `header` has the columns of the audience.
+    Raise the errors of `load_templates` and `fill`.
     """
     templates = await load_templates(connection, spec, database=await describe_database(connection))
-    return fill(spec, templates, header).rules
+    return fill(spec, templates, header)
 
 
 def _require_header_file(kind: str, path: Path) -> None:

@@ -44,4 +44,7 @@ def file_rules(spec: CampaignSpec) -> RowRules:
         first_number=spec.first_number,
         leave_out=frozenset(Kind(kind) for kind in spec.leave_out or ()),
         only_mobile=spec.only_mobile,
+        keep_spaces=spec.keep_spaces,
+        repairs=spec.repair,
+        empties_words=spec.empty_words,
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from drumbeat.campaigns.audience.check.columns import MissingPhones
+from drumbeat.campaigns.audience.check.encoding_question import require_known_encoding
 from drumbeat.campaigns.audience.check.glimpse import with_phones_proposed
 from drumbeat.campaigns.audience.check.parallel_check import staged_batches
 from drumbeat.campaigns.audience.check.reject_file import (
@@ -27,6 +28,7 @@ from drumbeat.campaigns.planning.checked.template_set import check_languages, wi
 from drumbeat.campaigns.planning.opened.exclusion import stage_exclusions
 from drumbeat.campaigns.planning.opened.step import Opened
 from drumbeat.campaigns.planning.staged.filling import Filling, fill
+from drumbeat.campaigns.planning.staged.first_messages import FirstMessage
 from drumbeat.campaigns.planning.staged.limits import require_recipients
 from drumbeat.campaigns.planning.staged.recent import RecentCampaign, recent_campaigns
 from drumbeat.campaigns.planning.staged.spec_rules import file_rules
@@ -40,7 +42,8 @@ class AudienceFound:
     `encoding` is how it was decoded. `rejects_path` is the list of rejected and duplicate rows, if there are
     any and a list is kept; `reject_codes` counts them. `unmatched` counts rows by a language that no template
     has; they get the fallback. `findings` warn of what good rows hold; `countries` and `kinds` count their
-    phones, as `PhoneCounts` does. `heads` are those of a dry run that counts them, see `create_campaign`.
+    phones, as `PhoneCounts` does. A dry run has `first_messages`, and `heads` if it counts them: see
+    `create_campaign`.
     """
 
     encoding: Encoding | None = None
@@ -50,6 +53,7 @@ class AudienceFound:
     findings: Sequence[ListFinding] = ()
     countries: Mapping[str, int] = field(default_factory=dict)
     kinds: Mapping[str, int] = field(default_factory=dict)
+    first_messages: Sequence[FirstMessage] = ()
     heads: Sequence[Mapping[str, Any]] = ()
 
 
@@ -80,6 +84,8 @@ async def stage_audience(opened: Opened, checked: Checked, *, keeps_rejects: boo
         table = await asyncio.to_thread(opened.source.table)
         require_no_reject_list(table.header, table.name)
         filling = fill(spec, checked.templates, table.header)
+        await asyncio.to_thread(require_known_encoding, opened.source, filling.rules)
+        table = await asyncio.to_thread(opened.source.table)
         rows = await _stage_rows(opened, table, filling.rules, rejects)
         published = rejects.publish() if keeps_rejects else None
     require_recipients(spec, rows, published)
@@ -103,7 +109,7 @@ async def stage_audience(opened: Opened, checked: Checked, *, keeps_rejects: boo
 async def _stage_rows(
     opened: Opened, table: AudienceTable, rules: RowRules, rejects: RejectFile
 ) -> StagedRows:
-    session, check = opened.session, CheckSpec(table.header, table.name, rules, table.delimiter)
+    session, check = opened.session, CheckSpec(table.header, table.name, rules, table.dialect)
     try:
         row_check = check.row_check()
     except MissingPhones as error:

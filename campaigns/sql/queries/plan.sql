@@ -152,6 +152,9 @@ WHERE line <> first_line AND NOT EXISTS (SELECT FROM excluded WHERE excluded.pho
 CREATE TEMPORARY TABLE suppressed AS
 SELECT line FROM staging WHERE phone IN (SELECT pg_temp.canonical_phone(phone) FROM suppressions);
 
+-- name: left_out_of
+SELECT line FROM left_out WHERE line = ANY($1::bigint[]);
+
 -- name: index_lists
 CREATE INDEX left_out_lines ON left_out (line);
 CREATE INDEX suppressed_lines ON suppressed (line);

@@ -3,15 +3,16 @@
 import re
 
 VARIABLE_CHARACTERS_MAX = 1024  # the limit for the whole body of a template
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"  # stands for a letter that a program lost
 
-_SUSPECT = re.compile(r"[\n\r\v\f\x85\u2028\u2029]|\t|\x00| {5}")
-_REASON_OF_SUSPECT = {"\t": "tab", "\x00": "control", "     ": "spaces"}
+_SUSPECT = re.compile(r"[\n\r\v\f\x85\u2028\u2029]|\t|\x00| {5}|\ufffd")
+_REASON_OF_SUSPECT = {"\t": "tab", "\x00": "control", "     ": "spaces", REPLACEMENT: "replacement"}
 
 
 def check_variable(value: str) -> str | None:
     """Return why the service would refuse a variable, or None if it would not.
 
-    The reasons are empty, newline, tab, control, spaces and too_long.
+    The reasons are empty, newline, tab, control, spaces, replacement and too_long.
     """
     if not value or value.isspace():
         return "empty"

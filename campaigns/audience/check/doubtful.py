@@ -1,0 +1,205 @@
+"""Values that look broken: garbled letters, words for "no value", placeholders that nothing filled.
+
+Law: a value is repaired only where the repair is certain, and only on request: somebody is called Null.
+"""
+
+import html
+import re
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import NamedTuple
+
+from drumbeat.campaigns.audience.check.cleaning import Seen, seen_at
+from drumbeat.campaigns.audience.check.link_value import (
+    encoded,
+    is_unencoded,
+    repeats_beginning,
+    without_beginning,
+)
+
+# What databases, programs and people write for "no value", and the dates that stand for none.
+_WORDS = (
+    *("null", "(null)", "[null]", "<null>", "\\n", "nan", "nat", "none", "nil", "undefined", "(undefined)"),
+    *("n/a", "n.a.", "n. a.", "k.a.", "k. a.", "not available", "not provided", "unknown", "unbekannt"),
+    *(
+        "(blank)",
+        "(empty)",
+        "(none)",
+        "(leer)",
+        "-",
+        "--",
+        "---",
+        "\u2013",
+        "\u2014",
+        ".",
+        "..",
+        "...",
+        "?",
+        "??",
+    ),
+    *("0000-00-00", "0000-00-00 00:00:00", "invalid date", "[object object]", "[object undefined]"),
+)
+EMPTY_WORDS = frozenset(
+    {form for word in _WORDS for form in (word, word.upper(), word.capitalize(), word.title())}
+    | {"NA", "<NA>", "NaN", "NaT", "[object Object]", "[object Undefined]"}  # NA alone is a name otherwise
+)
+_ENTITY = re.compile(r"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});")
+_ENTITIES_MAX = 3  # an entity may be of an entity: &amp;amp;
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
+# Of message templates elsewhere. In one pair of brackets also people write something.
+_PLACEHOLDER = re.compile(
+    r"\{\{[^{}]*\}\}|\$\{[^{}]+\}|%{1,2}[A-Za-z_][\w.-]*%{1,2}|\*\|[^|]+\|\*|\[\[[^\[\]]+\]\]|<<[^<>]+>>"
+)
+_WHOLE_PLACEHOLDER = re.compile(r"\{[A-Za-z_][\w .-]*\}|\[[A-Za-z_][\w .-]*\]|<[A-Za-z_][\w .-]*>|«[^«»]+»")
+_CODE = re.compile(r"[A-Za-z0-9_-]+")
+_PLACEHOLDER_SIGNS = ("{", "%", "*|", "[", "<", "«")
+# The first letters of UTF-8 as code pages read them, each before what they read as its second byte: first
+# Windows-1252 and its like, then Windows-1250, Windows-1251, Macintosh and DOS.
+_GARBLED = re.compile(
+    "[\xc2-\xf4][\x80-\xbf\u011e\u011f\u0130\u0131\u0152\u0153\u015e-\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u2122]"
+    "|[\u0102\u0139\u0110\xc4\xc2][\xa0-\xbf\u0104\u0105\u013d\u013e\u0141\u0142\u015a-\u0165\u0179-\u017e\u02c7"
+    "\u02d8-\u02dd\u2013-\u2122]"
+    "|[\u0420\u0421][\u0402\u0403\u0409-\u040f\u0452\u0453\u0459-\u045f\u0490\u0491\xa0-\xbb\u2013-\u2122]"
+    "|[\u221a\u251c\u252c][^\x00-\x7f]"
+)
+
+
+class Doubt(NamedTuple):
+    """A kind of doubtful value. `may_have` looks at a column's cells and their joined text; `is_one` looks at
+    a cell. `repair` is None if the values stay; `repaired_code` is the finding about repaired ones.
+    """
+
+    code: str
+    may_have: Callable[[Sequence[str], str], bool]
+    is_one: Callable[[str], bool]
+    repair: Callable[[str], str] | None = None
+    repaired_code: str = ""
+
+
+def doubts_about(
+    column: str, *, repairs: bool, empties: bool, beginnings: Sequence[str] | None, is_code: bool
+) -> list[Doubt]:
+    """Return what may be wrong with the values of a column.
+
+    `repairs` and `empties` are the requests to repair what is certain, and to take words for "no value" as
+    empty cells. `beginnings` are what templates have before the value in a link; None if it is in no link.
+    `is_code` says that people copy the value.
+    """
+    emptied, repaired_word = (_emptied if empties else None), "word_emptied"
+    doubts = [
+        Doubt("mojibake", _may_be_garbled, _is_garbled, ungarbled if repairs else None, "mojibake_repaired"),
+        Doubt("html_entity", _has("&"), _has_entity, unescaped if repairs else None, "html_repaired"),
+        Doubt("empty_word", _has_words, EMPTY_WORDS.__contains__, emptied, repaired_word),
+        Doubt("unfilled_placeholder", _has(*_PLACEHOLDER_SIGNS), _is_placeholder, emptied, repaired_word),
+    ]
+    if "mail" not in column.casefold():
+        doubts.append(Doubt("email_as_value", _has("@"), _is_email))
+    if beginnings is not None:
+        doubts += _link_doubts(beginnings, repairs=repairs)
+    if is_code:
+        doubts.append(Doubt("code_characters", _always, lambda cell: _CODE.fullmatch(cell) is None))
+    return doubts
+
+
+def find_doubtful(cells: Sequence[str], doubts: Sequence[Doubt]) -> tuple[Sequence[str], list[Seen]]:
+    """Return the cells, repaired where a doubt says so, and what is doubtful in them."""
+    seen: list[Seen] = []
+    joined = "|".join(cells)
+    for doubt in doubts:
+        if not doubt.may_have(cells, joined):
+            continue
+        found = [at for at, cell in enumerate(cells) if doubt.is_one(cell)]
+        if doubt.repair is not None and found:
+            before, repaired = cells, list(cells)
+            for at in found:
+                repaired[at] = doubt.repair(before[at])
+            done = [at for at in found if repaired[at] != before[at]]
+            found = [at for at in found if repaired[at] == before[at]]
+            cells, joined = repaired, "|".join(repaired)
+            seen += [seen_at(doubt.repaired_code, before, done)] if done else []
+        seen += [seen_at(doubt.code, cells, found)] if found else []
+    return cells, seen
+
+
+def _link_doubts(beginnings: Sequence[str], *, repairs: bool) -> list[Doubt]:
+    repeats = partial(repeats_beginning, beginnings=beginnings)
+    without = partial(without_beginning, beginnings=beginnings)
+    return [
+        Doubt("url_beginning", _always, repeats, without if repairs else None, "url_repaired"),
+        Doubt("url_characters", _is_unencoded, is_unencoded, encoded if repairs else None, "url_repaired"),
+    ]
+
+
+def _has(*signs: str) -> Callable[[Sequence[str], str], bool]:
+    return lambda _, joined: any(sign in joined for sign in signs)
+
+
+def _always(_: Sequence[str], joined: str) -> bool:  # noqa: ARG001 - the shape of `may_have`
+    return True
+
+
+def _has_words(cells: Sequence[str], _: str) -> bool:
+    return not EMPTY_WORDS.isdisjoint(cells)
+
+
+def _may_be_garbled(_: Sequence[str], joined: str) -> bool:
+    return not joined.isascii() and _GARBLED.search(joined) is not None
+
+
+def _is_unencoded(_: Sequence[str], joined: str) -> bool:
+    return is_unencoded(joined.replace("|", ""))
+
+
+def _is_garbled(cell: str) -> bool:
+    return _GARBLED.search(cell) is not None and ungarbled(cell) != cell
+
+
+def _has_entity(cell: str) -> bool:
+    return _ENTITY.search(cell) is not None and unescaped(cell) != cell
+
+
+def _is_placeholder(cell: str) -> bool:
+    if cell in EMPTY_WORDS:
+        return False
+    return _PLACEHOLDER.search(cell) is not None or _WHOLE_PLACEHOLDER.fullmatch(cell) is not None
+
+
+def _is_email(cell: str) -> bool:
+    return _EMAIL.fullmatch(cell) is not None
+
+
+def _emptied(_: str) -> str:
+    return ""
+
+
+def unescaped(cell: str) -> str:
+    """Return the text with the letters of its HTML entities."""
+    for _ in range(_ENTITIES_MAX):
+        if _ENTITY.search(cell) is None:
+            break
+        cell = _ENTITY.sub(lambda found: html.unescape(found[0]), cell)
+    return cell
+
+
+@cache
+def _fix_encoding() -> Callable[[str], str]:
+    """Return the repair of ftfy. It takes a tenth of a second to load, and most lists never need it."""
+    from ftfy import fix_encoding
+
+    return fix_encoding
+
+
+def ungarbled(cell: str) -> str:
+    """Return a text whose UTF-8 was read in a code page, as it was before."""
+    if _GARBLED.search(cell) is None:
+        return cell
+    if (fixed := _fix_encoding()(cell)) != cell:
+        return fixed
+    # The library judges by sentences. A short name that is valid UTF-8 in a code page is garbled too: no name
+    # is so by chance.
+    for codec in ("cp1252", "cp1250", "cp1251", "cp1254", "latin-1"):
+        try:
+            return cell.encode(codec).decode("utf-8")
+        except UnicodeError:
+            continue
+    return cell
