@@ -5,7 +5,7 @@ A finding leaves nobody out. What leaves a row out is a reject, and what makes a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from string import Formatter
 
@@ -14,9 +14,31 @@ from typing_extensions import TypedDict
 LINES_MAX = 5  # of each finding, enough to look at the file
 EXAMPLE_CHARACTERS_MAX = 80
 
+ROWS_HIDDEN, EXCLUDED_HIDDEN, COLUMN_HIDDEN = "rows_hidden_read", "excluded_rows_hidden", "column_hidden"
 # Code → what is found, with its cure, as a form: `{repair}` names the option of that key. The column and the
 # lines are added where it is shown.
 FINDINGS: dict[str, str] = {
+    ROWS_HIDDEN: "the sheet hides these rows, and they were read like all others",
+    "rows_hidden_skipped": "the sheet hides these rows, and they were left out",
+    EXCLUDED_HIDDEN: (
+        "the sheet of people to leave out hides these rows, and they are left out like all others of it"
+    ),
+    COLUMN_HIDDEN: "the sheet hides this column, and it is read; check that it is the one you mean",
+    "format_unknown": (
+        "the number format of these cells cannot be applied, and they are read without it; give the column"
+        " another format, or format it as text"
+    ),
+    "format_system": (
+        "each computer shows these dates and times in its own form, so they are read as year-month-day; give"
+        " the column a form of its own"
+    ),
+    "format_language": (
+        "the workbook does not say the language of these names of days or months, and they are read in"
+        " English; give the column a format with a language"
+    ),
+    "phone_country_differs": "the phone has the code of another country than its row names",
+    "phone_first_taken": "the cell holds two numbers, and the first one is taken",
+    "phone_repaired": "the number had an old form, and was brought to that of today",
     "spaces_removed": "spaces or line breaks at an end were taken off; {keep_spaces} keeps them",
     "invisible_removed": "invisible characters were taken off",
     "apostrophe_removed": "the mark of a spreadsheet for a number that is text was taken off",
@@ -101,6 +123,17 @@ class Findings:
         """Add what another part of the list showed."""
         for finding in others._by_key.values():
             self._add(finding)
+
+    def of(self, code: str) -> list[Finding]:
+        return [finding for finding in self if finding.code == code]
+
+    def for_columns(self, names: Collection[str]) -> Findings:
+        """Return the findings about these columns, and those about the whole list."""
+        kept = Findings()
+        for finding in self:
+            if not finding.column or finding.column in names:
+                kept._add(finding)
+        return kept
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self._by_key.values())

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from drumbeat.engine.core.phone_aliases import WHAT_CHANGED
+
 VALUE_CHARACTERS_MAX = 200  # enough to recognise a cell; a broken row may be a megabyte long
+
+
+def code_of_old(country: str) -> str:
+    """Return the code of a number that is of an earlier numbering plan of this country."""
+    return f"phone_old_{country.lower()}"
 
 
 # Source: the service's rules for variables, and the rules of this reader.
@@ -18,10 +25,20 @@ REASONS = {
         "the cell holds a formula without a stored result; open the workbook in a spreadsheet and save it"
         " as XLSX"
     ),
+    "cell_merged": "the cell is merged with one before it; unmerge them, and fill each cell",
     "phone_empty": "there is no phone number",
     "phone_scientific": "a spreadsheet rounded the number; format the column as text and export again",
     "phone_malformed": "the cell is not one phone number of digits, + and the usual separators",
-    "phone_two_numbers": "the cell holds two numbers, or one with a second ending; keep one whole number",
+    "phone_letters": "there are letters among the digits, such as an O for a 0; write the digits",
+    "phone_label": "the cell holds words beside the number; keep the number alone",
+    "phone_link": "the cell holds a link that names no phone; give the number",
+    "phone_email": "the cell holds an e-mail address; give the phone number",
+    "phone_username": "the cell holds a user name; the service takes phone numbers only",
+    "phone_user_id": "the cell holds an id of the service for a person or a group, not a phone number",
+    "phone_two_numbers": (
+        "the cell holds two numbers, or one with a second ending; keep one whole number, or have the first"
+        " taken"
+    ),
     "phone_extension": "the number has an extension, which gets no messages; keep the number without it",
     "phone_too_short": "the number has too few digits",
     "phone_too_long": "the number has too many digits",
@@ -31,6 +48,19 @@ REASONS = {
         "no such number, and it ends in .0: a spreadsheet stored the phone as a number, which loses the + and"
         " leading zeros; format the column as text and export again"
     ),
+    **{
+        code_of_old(country): f"an old form: {change}; correct the number, or have such numbers repaired"
+        for country, change in WHAT_CHANGED.items()
+    },
+    "country_unknown": "the column of countries holds no country; write its name, ISO code or calling code",
+    "phone_other_country": (
+        "the number is not one of its row's country; if it belongs to another one, write it with +"
+    ),
+    "phone_landline": "the number is a landline, which is to be left out",
+    "phone_toll_free": "the number is toll-free, which is to be left out",
+    "phone_premium": "the number costs its callers extra, and is to be left out",
+    "phone_satellite": "the number belongs to a satellite phone, which is to be left out",
+    "phone_not_mobile": "the number is no mobile number, and only these are to get messages",
     "variable_empty": "the variable is empty; fill the cell, or give a default",
     "variable_newline": "the variable holds a line break",
     "variable_tab": "the variable holds a tab",

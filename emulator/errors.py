@@ -79,7 +79,7 @@ class Refused(Exception):
     """An error for a request that broke a rule of the interface. `status` overrides the code's own HTTP
     status.
 
-    `headers` go with the reply.
+    `headers` go with the reply, `extra` are further members of the error.
     """
 
     def __init__(self, code: int, details: str, status: int | None = None) -> None:
@@ -87,6 +87,7 @@ class Refused(Exception):
         self.code = code
         self.details = details
         self.headers: tuple[tuple[str, str], ...] = ()
+        self.extra: tuple[tuple[str, object], ...] = ()
         self.status = status if status is not None else KINDS[code].status
 
 
@@ -103,4 +104,5 @@ def error_object(code: int, details: str, product: str, trace: str) -> dict[str,
 
 def error_body(refused: Refused, product: str, trace: str) -> bytes:
     """Return the whole JSON body of a refused request."""
-    return orjson.dumps({"error": error_object(refused.code, refused.details, product, trace)})
+    error = error_object(refused.code, refused.details, product, trace)
+    return orjson.dumps({"error": {**error, **dict(refused.extra)}})

@@ -130,7 +130,10 @@ class Gateway:
             endpoint.number.errors[exchange.refused.code] += 1
             exchange.reply = self.service.refusals.render(exchange.refused)
         if exchange.reply is None:
+            accepted = len(self.service.ledger)
             exchange.reply = endpoint.answer(authorization, request.body, exchange.fails_with)
+            if exchange.happenings and len(self.service.ledger) > accepted:
+                self.service.let_happen(exchange.happenings, accepted)
             if exchange.reply.startswith(b"HTTP/1.1 200"):
                 faults.apply(ExchangeStage.REPLY, exchange)
         faults.apply(ExchangeStage.ANSWER, exchange)

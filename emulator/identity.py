@@ -49,10 +49,17 @@ class Number:
     pair: PairRate = field(default_factory=PairRate)
     windows: dict[int, int] = field(default_factory=dict)
     tiers: Tiers = field(default_factory=Tiers)
+    # The word for the messaging limit that lists and events show in place of the limit's own.
+    tier_word: str | None = None
     pin: str | None = None
     profile: dict[str, Any] = field(default_factory=dict)
     accepted: int = 0
     errors: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def tier_shown(self) -> str:
+        """Return the word for the messaging limit as lists and events show it."""
+        return self.tier_word or self.tiers.word
 
     @property
     def throughput_level(self) -> str:

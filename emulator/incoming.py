@@ -7,9 +7,10 @@ from typing import Any
 
 from drumbeat.emulator.clock import Clock
 from drumbeat.emulator.errors import Refused
-from drumbeat.emulator.events.envelope import MESSAGES, Update
+from drumbeat.emulator.events.envelope import MESSAGES, USER_PREFERENCES, Update
 from drumbeat.emulator.identity import Number
 from drumbeat.emulator.ids import Ids
+from drumbeat.emulator.naming import Naming
 from drumbeat.emulator.people import People
 from drumbeat.emulator.wire.request_reply import json_reply, render
 
@@ -28,10 +29,23 @@ class IncomingMessages:
         # wamid -> [phone number id, whether it was marked as read]
         self.messages: dict[str, list[Any]] = {}
 
-    def receive(self, number: Number, sender: int, message: dict[str, Any], name: str) -> str:
-        """Store a message from a customer and return its wamid. `message` holds the type and its content."""
+    def receive(
+        self,
+        number: Number,
+        sender: int | None,
+        message: dict[str, Any],
+        name: str,
+        naming: Naming | None = None,
+    ) -> str:
+        """Store a message from a customer and return its wamid. `message` holds the type and its content.
+
+        `sender` is their phone, None if it is not known. `naming` is how the event names them.
+        """
         now_ns = self._clock.now_ns()
-        number.windows[sender] = now_ns
+        if sender is not None:
+            number.windows[sender] = now_ns
+            naming = naming or self._people.naming(sender)
+        assert naming is not None
         # An incoming message takes part in the number's throughput, but is never refused.
         if not number.window.full(now_ns):
             number.window.count(now_ns)
@@ -39,11 +53,38 @@ class IncomingMessages:
         if len(self.messages) >= INCOMING_LIMIT:
             del self.messages[next(iter(self.messages))]
         self.messages[wamid] = [number.id, False]
-        wa_id = self._people.wa_id(sender)
-        value = {"from": wa_id, "id": wamid, "timestamp": str(self._clock.unix_s()), **message}
-        contact = {"profile": {"name": name}, "wa_id": wa_id}
+        value = {**naming.sender(), "id": wamid, "timestamp": str(self._clock.unix_s()), **message}
+        contact = naming.contact(name)
         self._announce(Update(number.account_id, number.id, MESSAGES, value, "messages", contact))
         return wamid
+
+    def change_number(self, number: Number, sender: int, new: str) -> str:
+        """Report that a customer has a new phone number. Return the wamid of the message of the service."""
+        old = self._people.wa_id(sender)
+        system = {
+            "body": f"Customer changed from {old} to {new}",
+            "type": "user_changed_number",
+            "wa_id": new,
+            "new_wa_id": new,
+        }
+        return self.receive(number, sender, {"type": "system", "system": system}, "Customer")
+
+    def prefer(
+        self, number: Number, naming: Naming, value: str, category: str = "marketing_messages"
+    ) -> None:
+        """Report what a customer chose in the app: to stop or to resume messages of a category."""
+        preference = {
+            **naming.person(),
+            "detail": f"the customer asked to {value} them",
+            "category": category,
+            "value": value,
+            "timestamp": str(self._clock.unix_s()),
+        }
+        update = Update(
+            number.account_id, number.id, USER_PREFERENCES, preference, USER_PREFERENCES,
+            naming.contact("Customer"),
+        )  # fmt: skip
+        self._announce(update)
 
     def mark_read(self, number: Number, message: dict[str, Any]) -> bytes:
         """Mark an incoming message as read, by a request of the send endpoint (open point)."""

@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 
-from drumbeat.emulator.clock import Clock
+from drumbeat.emulator.clock import SECOND_NS, Clock
 from drumbeat.emulator.errors import Refused
 from drumbeat.emulator.ids import Ids
 
@@ -19,7 +19,7 @@ SIZE_LIMITS_BYTES = {
     "sticker": 500 * 1024,
 }
 LIFETIME_S = 30 * 24 * 3600
-ADDRESS_LIFETIME_S = 300
+ADDRESS_LIFETIME_NS = 300 * SECOND_NS
 # Everything together, in memory (a limit of the emulator).
 STORE_LIMIT_BYTES = 1024 * MEGABYTE
 
@@ -69,7 +69,7 @@ class MediaStore:
     def keep(self, number_id: str, mime_type: str, content: bytes) -> MediaItem:
         """Keep a new file. `Refused` (100) if `mime_type` is none. Also raises the errors of `add`."""
         if not _MIME_TYPE.fullmatch(mime_type):
-            raise Refused(100, "type is a MIME type such as image/jpeg")
+            raise Refused(100, f"type is a MIME type such as image/jpeg, not {mime_type[:100]!r}")
         sha256, now_s = hashlib.sha256(content).hexdigest(), self._clock.unix_s()
         item = MediaItem(self._ids.new(), number_id, mime_type, content, sha256, now_s)
         self.add(item)
@@ -106,8 +106,9 @@ class MediaStore:
         """Return the end of a download address: the file, its expiry, and a signature over both and the
         token.
         """
-        until_s = self._clock.unix_s() + ADDRESS_LIFETIME_S
-        return f"{media_id}.{until_s}.{self._sign(media_id, str(until_s), token)}"
+        # Not in whole seconds: the address would die within its last one.
+        until_ns = self._clock.now_ns() + ADDRESS_LIFETIME_NS
+        return f"{media_id}.{until_ns}.{self._sign(media_id, str(until_ns), token)}"
 
     def redeem(self, ticket: str, token: str) -> MediaItem | None:
         """Return the file of a download address, or None if it has expired or another token asked for it."""
@@ -115,7 +116,7 @@ class MediaStore:
         until, _, signature = rest.partition(".")
         if not hmac.compare_digest(signature.encode(), self._sign(media_id, until, token).encode()):
             return None
-        return self.find(media_id) if self._clock.unix_s() < int(until) else None
+        return self.find(media_id) if self._clock.now_ns() < int(until) else None
 
     def _sign(self, media_id: str, until: str, token: str) -> str:
         text = f"{media_id}.{until}.{token}".encode()

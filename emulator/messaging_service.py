@@ -1,15 +1,19 @@
 """The whole state of the emulated service, built from a configuration and its seed, and anew by a reset."""
 
 from collections import Counter
+from collections.abc import Iterable
 from itertools import count
 
 from drumbeat.emulator.account import Account
 from drumbeat.emulator.clock import Clock
 from drumbeat.emulator.config import EmulatorConfig, FaultConfig, NumberConfig
+from drumbeat.emulator.deliveries import Deliveries
 from drumbeat.emulator.events.events import Events
 from drumbeat.emulator.events.packer import Packer
 from drumbeat.emulator.events.subscriptions import Subscriptions
+from drumbeat.emulator.faults.happenings import Accepted, Happening
 from drumbeat.emulator.faults.table import Faults
+from drumbeat.emulator.happenings import Happenings
 from drumbeat.emulator.identity import Number, Token
 from drumbeat.emulator.ids import Ids
 from drumbeat.emulator.incoming import IncomingMessages
@@ -74,12 +78,17 @@ class MessagingService:
         self.media = MediaStore(clock, self.ids)
         self.faults = Faults(config.seed, clock, self.numbers)
         self.schedule = StatusSchedule(self.people, config.status_delay)
-        self.events = Events(clock, self.ledger, self.schedule, self.faults, self.numbers, self.accounts)
-        self.packer = Packer(config, clock, self.ledger, self.numbers, self.accounts, self.people)
+        self.deliveries = Deliveries(clock, self.ledger, self.schedule)
+        self.events = Events(
+            clock, self.ledger, self.schedule, self.deliveries, self.faults, self.numbers, self.accounts
+        )
+        self.packer = Packer(
+            config, clock, self.ledger, self.numbers, self.accounts, people=self.people, faults=self.faults
+        )
         self.standing = Standing(clock, self.events.announce)
         self.reviewer = Reviewer(clock, config.review_delay_s, self.accounts, self.events.announce)
         self.incoming = IncomingMessages(clock, self.ids, self.people, self.events.announce)
-        self.subscriptions = Subscriptions(config, self.accounts, self.events, self.schedule)
+        self.subscriptions = Subscriptions(config, self.accounts, self.events, self.deliveries)
 
     def _furnish(self) -> None:
         config = self.config
@@ -142,6 +151,24 @@ class MessagingService:
         target = f"/{self.config.version}/{number.id}/messages"
         account = self.accounts[number.account_id]
         self.send_endpoints[target.encode()] = SendEndpoint(context, number, account)
+
+    def let_happen(self, happenings: Iterable[Happening], index: int) -> None:
+        """Let happen what faults ask for after the message at an index of the ledger."""
+        world = Happenings(
+            accounts=self.accounts,
+            people=self.people,
+            incoming=self.incoming,
+            reviewer=self.reviewer,
+            standing=self.standing,
+            announce=self.events.announce,
+            subscriptions=self.subscriptions,
+        )
+        kind, recipient = self.ledger.kind(index), self.ledger.recipient(index)
+        accepted = Accepted(
+            self.numbers[kind.number_id], recipient, self.ledger.wamid(index), kind.template_key
+        )
+        for happening in happenings:
+            happening(world, accepted)
 
     def do_what_is_due(self) -> None:
         """Do the reviews and queue the statuses whose time has come."""

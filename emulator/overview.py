@@ -44,7 +44,7 @@ def _number(service: MessagingService, number_id: str) -> dict[str, Any]:
         "account_id": number.account_id,
         "display_phone_number": number.display_phone_number,
         "quality_rating": number.quality_rating,
-        "messaging_limit_tier": number.tiers.word,
+        "messaging_limit_tier": number.tier_shown,
         "status": number.status,
         "rate_per_s": number.window.rate_per_s,
         "in_window": number.window.in_window(service.clock.now_ns()),

@@ -4,9 +4,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from drumbeat.emulator.chance import mix, share
+from drumbeat.emulator.naming import Naming
 
 # Answers to different questions about one recipient must be independent: each question has its own seed.
-_ON_NETWORK, _FAILS, _READS = 1, 2, 3
+_ON_NETWORK, _FAILS, _READS, _USER_ID = 1, 2, 3, 4
 # Recipients for whom the control plane may set the behaviour.
 PEOPLE_LIMIT = 1_000_000
 
@@ -15,7 +16,8 @@ PEOPLE_LIMIT = 1_000_000
 class Person:
     """The settings of one recipient. None leaves the answer to the seed.
 
-    `fails_with` is the error code of a later `failed` status, `wa_id` another spelling of the number.
+    `fails_with` is the error code of a later `failed` status, `wa_id` another spelling of the number. Events
+    name a person with a `user_id` by it too, and one who hides the phone by it alone.
     """
 
     on_network: bool | None = None
@@ -23,6 +25,8 @@ class Person:
     fails_with: int | None = None
     wa_id: str | None = None
     blocks: bool = False
+    user_id: str | None = None
+    hides_phone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,19 @@ class People:
         """Return the number as the network spells it."""
         person = self._known.get(recipient) if self._known else None
         return (person.wa_id if person else None) or str(recipient)
+
+    def user_id(self, recipient: int) -> str:
+        """Return the id by which the network knows them."""
+        person = self._known.get(recipient) if self._known else None
+        given = person.user_id if person else None
+        return given or f"US.{mix(self._seed * 8 + _USER_ID, recipient) % 10**16:016}"
+
+    def naming(self, recipient: int) -> Naming:
+        """Return how events name them."""
+        person = self._known.get(recipient) if self._known else None
+        if person is None or not (person.user_id or person.hides_phone):
+            return Naming(self.wa_id(recipient))
+        return Naming(None if person.hides_phone else self.wa_id(recipient), self.user_id(recipient))
 
     def bits(self, recipient: int) -> int:
         """Return 64 bits that decide a recipient's delays."""

@@ -1,5 +1,6 @@
 """The table of routes: the interface's endpoints first, then the control plane."""
 
+from drumbeat.emulator.control.events import EventControl
 from drumbeat.emulator.control.faults import FaultControl
 from drumbeat.emulator.control.ledger import LedgerControl
 from drumbeat.emulator.control.people import PeopleControl
@@ -55,7 +56,7 @@ def _interface(service: MessagingService) -> list[Route]:
 
 
 def _control(service: MessagingService) -> list[Route]:
-    settings, ledger = SettingsControl(service), LedgerControl(service)
+    settings, ledger, events = SettingsControl(service), LedgerControl(service), EventControl(service)
     people, faults, state = PeopleControl(service), FaultControl(service), StateControl(service)
     return [
         Route("GET", "/_emulator/health", settings.health),
@@ -64,7 +65,11 @@ def _control(service: MessagingService) -> list[Route]:
         Route("POST", "/_emulator/apps", settings.set_app),
         Route("POST", "/_emulator/numbers", settings.set_number),
         Route("POST", "/_emulator/tokens", settings.set_token),
-        Route("POST", "/_emulator/templates/{name}/status", settings.set_template_status),
+        Route("POST", "/_emulator/templates/{name}/status", events.set_status),
+        Route("POST", "/_emulator/templates/{name}/category", events.set_category),
+        Route("POST", "/_emulator/templates/{name}/quality", events.set_quality),
+        Route("POST", "/_emulator/events", events.announce),
+        Route("POST", "/_emulator/preferences", events.prefer),
         Route("POST", "/_emulator/callback", settings.set_callback),
         Route("POST", "/_emulator/statuses", settings.set_statuses),
         Route("POST", "/_emulator/clock", settings.advance_clock),

@@ -3,6 +3,7 @@
 import heapq
 import math
 from collections.abc import Iterator
+from enum import IntFlag
 from itertools import chain
 from typing import NamedTuple
 
@@ -23,17 +24,29 @@ SLOT_BITS = 23
 SCHEDULE_LIMIT = 6_000_000
 
 
+class Marks(IntFlag):
+    """The marks of a status by faults. DELAYED: no further fault applies. The others: how its event is
+    written.
+    """
+
+    DELAYED = 1
+    PLUS = 2
+    USER_ID = 4
+    UNBILLED = 8
+    ELSEWHERE = 16
+
+
 class Status(NamedTuple):
     """A status; `message` is an index of the ledger. `error_code` is 0 unless it failed.
 
-    `is_faulted`: a fault delayed it, and no further fault applies.
+    `marks`: see `Marks`.
     """
 
     due_ns: int
     message: int
     status: int
     error_code: int = 0
-    is_faulted: bool = False
+    marks: int = 0
 
 
 class StatusSchedule:
@@ -55,6 +68,8 @@ class StatusSchedule:
         self._ready: list[Status] = []
         self._waiting = 0
         self.dropped = 0
+        # Messages without statuses that a fault fails: indexes of the ledger.
+        self.failing: set[int] = set()
 
     def __len__(self) -> int:
         return self._waiting
@@ -80,6 +95,14 @@ class StatusSchedule:
         if people.reads(recipient):
             self._add(due_ns + int(delay_ns[READ] * _SPREADS[bits >> 20 & 1023]), index, READ, 0)
 
+    def delivery_ns(self, index: int, recipient: int, accepted_ns: int) -> int | None:
+        """Return when a message without statuses is delivered, or None if it fails."""
+        if index in self.failing or self._people.failure(recipient) is not None:
+            return None
+        bits = self._people.bits(recipient)
+        sent_ns = accepted_ns + int(self._delay_ns[SENT] * _SPREADS[bits & 1023])
+        return sent_ns + int(self._delay_ns[DELIVERED] * _SPREADS[bits >> 10 & 1023])
+
     def add(self, status: Status) -> None:
         """Schedule one status."""
         self._waiting += 1
@@ -87,7 +110,7 @@ class StatusSchedule:
 
     def _add(self, due_ns: int, index: int, status: int, error_code: int) -> None:
         # Not Status(...): every message has three, and this saves a call.
-        status_due = tuple.__new__(Status, (due_ns, index, status, error_code, False))
+        status_due = tuple.__new__(Status, (due_ns, index, status, error_code, 0))
         self._waiting += 1
         slot = self._slots.get(due_ns >> SLOT_BITS)
         if slot is None:
@@ -128,7 +151,7 @@ class StatusSchedule:
     def load(self, state: list[list[int]]) -> None:
         """Restore dumped statuses."""
         for each in state:
-            status = Status(each[0], each[1], each[2], each[3], bool(each[4]))
+            status = Status(each[0], each[1], each[2], each[3], int(each[4]))
             if not 0 <= status.status < len(STATUS_WORDS) or status.message < 0:
                 raise ValueError("a waiting status is not one of the service")
             self.add(status)

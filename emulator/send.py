@@ -111,6 +111,8 @@ class SendEndpoint:
         number.accepted += 1
         if self._schedule.wanted:
             self._schedule.plan(index, recipient, now_ns, fails_with)
+        elif fails_with:
+            self._schedule.failing.add(index)
         wa_id = to if self._people.all_plain else self._people.wa_id(recipient)
         return (self._reply % (self._reply_bytes + len(to) + len(wa_id), to, wa_id, index)).encode()
 

@@ -25,7 +25,7 @@ from drumbeat.emulator.pair import PairRate
 from drumbeat.emulator.templates.template import Template
 from drumbeat.emulator.tiers import Tiers
 
-FORMAT = 4
+FORMAT = 5
 _NUMBER_FIELDS = (
     "id",
     "account_id",
@@ -34,6 +34,7 @@ _NUMBER_FIELDS = (
     "quality_rating",
     "status",
     "pin",
+    "tier_word",
 )
 
 
@@ -61,6 +62,8 @@ def dump(service: MessagingService) -> dict[str, Any]:
         "schedule": service.schedule.dump(),
         "errors": list(service.errors.items()),
         "events": service.events.dump(),
+        "deliveries": service.deliveries.dump(),
+        "failing": sorted(service.schedule.failing),
         "ledger": service.ledger.dump(),
     }
 
@@ -108,6 +111,8 @@ def _load(service: MessagingService, state: dict[str, Any]) -> None:
     service.schedule.load(state["schedule"])
     service.errors.update({int(code): int(count) for code, count in state["errors"]})
     service.events.load(state["events"])
+    service.deliveries.load(state["deliveries"])
+    service.schedule.failing.update(state["failing"])
     _check_references(service)
     service.subscriptions.refresh()
 
@@ -126,7 +131,10 @@ def _check_references(service: MessagingService) -> None:
 
 
 def _dump_account(account: Account) -> dict[str, Any]:
-    templates = [{**template.record(), "reason": template.reason} for template in account.book]
+    templates = [
+        {**template.record(), "reason": template.reason, "quality": template.quality}
+        for template in account.book
+    ]
     return {
         "id": account.id,
         "name": account.name,

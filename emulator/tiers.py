@@ -29,6 +29,11 @@ def limit_of(word: str) -> int | None:
     return int(match[1].rstrip("KM")) * unit
 
 
+def is_limit(word: str) -> bool:
+    """Return whether a word names a limit."""
+    return re.fullmatch(PATTERN, word) is not None
+
+
 class Tiers:
     """The limit of a number, and the recipients of a day to whom it wrote outside open windows.
 

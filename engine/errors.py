@@ -6,6 +6,7 @@ happened, where, and what to do.
 
 from collections.abc import Callable, Iterator, Mapping
 from string import Formatter
+from typing import Any
 
 
 class DrumbeatError(Exception):
@@ -57,6 +58,12 @@ class DrumbeatError(Exception):
         """Return the problem in one line: what happened, where, and the remedy."""
         what, remedy = self.told(name_of)
         return f"{what}{f' ({self.where})' if self.where else ''}{f': {remedy}' if remedy else ''}"
+
+    def as_texts(self) -> dict[str, Any]:
+        """Return the arguments that make such an error again, in a form that JSON can hold."""
+        what, remedy = self.forms
+        values = None if self.values is None else {name: str(value) for name, value in self.values.items()}
+        return {"what": what, "remedy": remedy, "where": self.where, "key": self.key, "values": values}
 
     def rewrite(self, change: Callable[[str], str]) -> None:
         """Change all texts, those of the values too."""

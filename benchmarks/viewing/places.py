@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from drumbeat.benchmarks.harness.processes import BenchmarkFailed
-from drumbeat.campaigns.console.operations import PREFIX
-from drumbeat.campaigns.console.server import routes
+from drumbeat.campaigns.console.routes import routes
+from drumbeat.campaigns.console.web.operations import PREFIX
 
 _PARAMETER = "{"
 # Addresses that only lead to a change of one upload, user, token or person, or show the progress of work. No

@@ -74,7 +74,7 @@ async def plan_message(
 
     Raise UsageError if `to` is no phone, and the errors of `create_campaign`.
     """
-    phone = Normaliser(spec.region).normalise(to)
+    phone = Normaliser(spec.region, spec.repair_old or ()).normalise(to)
     if isinstance(phone, str):
         raise UsageError(f"the phone {to!r} cannot be read: {REASONS[phone]}")
     with tempfile.TemporaryDirectory(prefix="drumbeat-message-") as directory:

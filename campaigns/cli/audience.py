@@ -9,15 +9,28 @@ from drumbeat.campaigns.audience.check.copy_rejected import copy_rejected
 from drumbeat.campaigns.audience.check.glimpse import glimpse
 from drumbeat.campaigns.audience.check.inspection import Inspection, inspect_audience
 from drumbeat.campaigns.audience.check.reject_file import default_rejects_path
-from drumbeat.campaigns.cli.campaign_options import PhoneColumn, Region, option, rejects_option
+from drumbeat.campaigns.cli.campaign_options import (
+    CountryColumn,
+    PhoneColumn,
+    Region,
+    option,
+    rejects_option,
+)
 from drumbeat.campaigns.cli.finding_text import finding_lines
 from drumbeat.campaigns.cli.message_lines import message_lines
 from drumbeat.campaigns.cli.options import Json, Output, Quiet
 from drumbeat.campaigns.cli.output import opened, writing
+from drumbeat.campaigns.cli.phone_lines import phone_lines
 from drumbeat.campaigns.cli.planning_progress import GUESS, planning_shown
 from drumbeat.campaigns.cli.printing import note, print_json
 from drumbeat.campaigns.cli.task_runner import with_database
-from drumbeat.campaigns.options.sources import STANDARD_INPUT, Format, ReadOptions
+from drumbeat.campaigns.options.sources import (
+    STANDARD_INPUT,
+    Format,
+    HiddenRowsChoice,
+    PhoneKind,
+    ReadOptions,
+)
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.options.table import FORMS
 from drumbeat.campaigns.output.output_file import require_other_file
@@ -34,6 +47,7 @@ app = typer.Typer(name="audience", help="Check audience files.", no_args_is_help
 
 FileFormat = Annotated[Format | None, option("format")]
 Sheet = Annotated[str | None, option("sheet")]
+HiddenRows = Annotated[HiddenRowsChoice | None, option("hidden_rows")]
 Encoding = Annotated[str | None, option("encoding")]
 TEMPLATE_HELP = "Template, to check the filled messages and to show the first. It needs the database."
 
@@ -58,9 +72,14 @@ def check(
     column_map: Annotated[list[str] | None, option("map")] = None,
     default: Annotated[list[str] | None, option("default")] = None,
     region: Region = None,
-    as_mobile: Annotated[list[str] | None, option("as_mobile")] = None,
+    country_column: CountryColumn = None,
+    repair_old: Annotated[list[str] | None, option("repair_old")] = None,
+    first_number: Annotated[bool, option("first_number")] = False,
+    only_mobile: Annotated[bool, option("only_mobile")] = False,
+    leave_out: Annotated[list[PhoneKind] | None, option("leave_out")] = None,
     file_format: FileFormat = None,
     sheet: Sheet = None,
+    hidden_rows: HiddenRows = None,
     encoding: Encoding = None,
     keep_spaces: Annotated[bool, option("keep_spaces")] = False,
     repair: Annotated[bool, option("repair")] = False,
@@ -85,9 +104,14 @@ def check(
         map=column_map,
         default=default,
         region=region,
-        as_mobile=as_mobile,
+        country_column=country_column,
+        repair_old=repair_old,
+        first_number=first_number,
+        only_mobile=only_mobile,
+        leave_out=leave_out,
         format=file_format,
         sheet=sheet,
+        hidden_rows=hidden_rows,
         encoding=encoding,
         keep_spaces=keep_spaces,
         repair=repair,
@@ -174,7 +198,9 @@ def rejected(
         for source in (file, listed):
             require_other_file(output, source, "output")
     with opened(output, "utf-8-sig") as target, writing(output):
-        rows = copy_rejected(file, listed, target, ReadOptions(file_format, sheet, encoding))
+        # The list names the rows: hidden ones are in it only if they were read.
+        options = ReadOptions(file_format, sheet, HiddenRowsChoice.READ, encoding)
+        rows = copy_rejected(file, listed, target, options)
     if output is not None:
         note(f"{pluralise(rows, 'row')} in {output}")
 
@@ -193,7 +219,7 @@ def _print(found: Inspection) -> None:
         repeat = pluralise(found.duplicates, "good row repeats", "good rows repeat")
         typer.echo(f"{repeat} the phone of an earlier row")
     typer.echo(f"{pluralise(found.people, 'person', 'people')} can be sent to")
-    for line in finding_lines(found.findings):
+    for line in (*phone_lines(found.countries, found.kinds), *finding_lines(found.findings)):
         typer.echo(line)
     if found.rejects_path is not None:
         typer.echo(f"the bad rows are listed in {found.rejects_path}")

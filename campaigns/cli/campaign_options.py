@@ -25,6 +25,7 @@ NewName = Annotated[str, option(NAME)]
 MaxFailed = Annotated[str | None, option("max_failed")]
 PhoneColumn = Annotated[str, option("phone_column")]
 Region = Annotated[str | None, option("region")]
+CountryColumn = Annotated[str | None, option("country_column")]
 
 
 def rejects_option(kind: str) -> Any:

@@ -1,4 +1,4 @@
-"""`drumbeat console`: the web page, and who may use it."""
+"""`drumbeat console`: serves the console, and manages who may use it."""
 
 import sys
 from pathlib import Path
@@ -22,7 +22,10 @@ from drumbeat.engine.store.database import open_pool
 STANDARD_INPUT = Path("-")
 
 app = typer.Typer(
-    name="console", help="Serve the web page for campaigns.", no_args_is_help=True, add_completion=False
+    name="console",
+    help="Serve the console, and manage its users.",
+    no_args_is_help=True,
+    add_completion=False,
 )
 users = typer.Typer(help="Manage the users of the console.", no_args_is_help=True, add_completion=False)
 tokens = typer.Typer(help="Manage the tokens of programs.", no_args_is_help=True, add_completion=False)
@@ -47,7 +50,7 @@ PasswordFile = Annotated[
 
 @app.callback()
 def group() -> None:
-    """Serve the web page for campaigns."""
+    """Serve the console, and manage its users."""
 
 
 @app.command()
@@ -61,7 +64,7 @@ def serve(
     metrics_host: MetricsHost = None,
     no_metrics: Annotated[bool, typer.Option("--no-metrics", help="Serve no metrics.")] = False,
 ) -> None:
-    """Serve the console and the interface /api/v1 until stopped.
+    """Serve the console and its API, /api/v1, until stopped.
 
     One JSON line on stdout says when it listens, and where. Without users it serves only this machine.
     """

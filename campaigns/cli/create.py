@@ -11,6 +11,7 @@ from drumbeat.campaigns.cli.database_errors import database_blamed
 from drumbeat.campaigns.cli.finding_text import finding_lines
 from drumbeat.campaigns.cli.message_lines import message_lines
 from drumbeat.campaigns.cli.options import DryRun, Json, Quiet
+from drumbeat.campaigns.cli.phone_lines import phone_lines
 from drumbeat.campaigns.cli.planning_progress import GUESS, planning_shown
 from drumbeat.campaigns.cli.printing import print_json
 from drumbeat.campaigns.cli.status_text import audience_sum, how_to_start, quota_warning
@@ -129,6 +130,7 @@ def _audience_lines(created: CreatedCampaign) -> Iterator[str]:
         yield f"no language of the template, so they get the fallback: {unmatched_text(audience.unmatched)}"
     if audience.encoding is not None and audience.encoding.is_guess:
         yield f"read as {audience.encoding.label}: {GUESS}"
+    yield from phone_lines(audience.countries, audience.kinds)
     yield from finding_lines(audience.findings)
     codes = ", ".join(f"{code} {count:,}" for code, count in audience.reject_codes.items())
     if audience.rejects_path is not None:

@@ -12,7 +12,7 @@ from drumbeat.campaigns.cli.report import planned_id
 from drumbeat.campaigns.cli.task_runner import with_database
 from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.campaigns.results.export import export_columns, export_values
-from drumbeat.campaigns.results.export_files import ExportForm, ExportWriter, form_of, writer_of
+from drumbeat.campaigns.results.export_files import ExportForm, ExportWriter, Separator, form_of, writer_of
 from drumbeat.campaigns.stored_recipients import ExportFilter, require_kept
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.store.database import Pool
@@ -64,6 +64,12 @@ def export(
     variant: Variants = None,
     output: Output = None,
     form: Form = None,
+    separator: Annotated[
+        Separator,
+        typer.Option(
+            help="Between the cells of CSV: comma, semicolon or tab.", metavar="comma|semicolon|tab"
+        ),
+    ] = Separator.COMMA,
 ) -> None:
     """Write every recipient with state, reason and times. The file holds phone numbers: keep it safe.
 
@@ -73,8 +79,9 @@ def export(
     The file appears whole or not at all: after an interrupted export, use the same command again.
 
     Phones have a plus. In CSV and XLSX, a text that a spreadsheet would run gets an apostrophe in front.
-    If you use the file as an audience, the apostrophe is removed. CSV is UTF-8 with commas. In Excel, open it
-    with Data, From Text/CSV, or accents come out wrong.
+    If you use the file as an audience, the apostrophe is removed. A file of CSV is UTF-8 with a byte order
+    mark, so that spreadsheets read accents right. A spreadsheet that saves CSV rounds phones: use XLSX, in
+    which they stay texts, if you want to edit the list and send to it.
     """
     chosen = form_of(form, output)
     wanted = ExportFilter(
@@ -93,7 +100,9 @@ def export(
         with opened(output) as text:
             file: BinaryIO = text.buffer
             with writing(output):
-                writer = writer_of(chosen, file, name, columns)
+                writer = writer_of(
+                    chosen, file, name, columns, separator=separator, is_marked=output is not None
+                )
             rows = await write_pages(pool, campaign_id, wanted, writer, output)
             await require_kept(pool, campaign_id, name)  # a prune may have dropped them meanwhile
             return rows

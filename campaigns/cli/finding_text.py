@@ -17,5 +17,8 @@ def finding_lines(findings: Iterable[ListFinding]) -> Iterator[str]:
             places.append(f"line {', '.join(map(str, finding['lines']))}{more}")
         example = f": {finding['example']!r}" if finding["example"] else ""
         where = f" ({'; '.join(places)}{example})" if places else ""
+        if not finding["count"]:  # it is about the column as a whole
+            yield sanitise(f"warning: {places[0]}: {finding['text']}")
+            continue
         count = pluralise(finding["count"], "cell" if finding["column"] else "row")
         yield sanitise(f"warning: {count}{where}: {finding_text(finding['code'], flag)}")

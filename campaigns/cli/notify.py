@@ -1,4 +1,4 @@
-"""`drumbeat notify`: try whether the people who are to be told can be reached."""
+"""`drumbeat notify`: test the channels of notifications."""
 
 import typer
 import uvloop

@@ -11,7 +11,7 @@ import typer
 from drumbeat.campaigns.actor import actor
 from drumbeat.campaigns.audience.suppression_list import import_suppressions
 from drumbeat.campaigns.cli import suppress_words
-from drumbeat.campaigns.cli.campaign_options import PhoneColumn, Region, rejects_option
+from drumbeat.campaigns.cli.campaign_options import CountryColumn, PhoneColumn, Region, rejects_option
 from drumbeat.campaigns.cli.options import Json
 from drumbeat.campaigns.cli.planning_progress import planning_shown
 from drumbeat.campaigns.cli.printing import print_json
@@ -87,6 +87,7 @@ def import_file(
     reason: Reason = "imported",
     phone_column: PhoneColumn = "phone",
     region: Region = None,
+    country_column: CountryColumn = None,
     rejects: Annotated[Path | None, rejects_option("suppress")] = None,
     json: Json = False,
 ) -> None:
@@ -99,6 +100,7 @@ def import_file(
                 reason=reason,
                 phone_column=phone_column,
                 region=region,
+                country_column=country_column,
                 rejects_path=rejects,
                 progress=progress,
             )
@@ -120,3 +122,5 @@ def _print(what: str, counts: SuppressionCounts, json: bool) -> None:
     rest = f"{counts.unchanged:,} {_UNCHANGED[what]}" if counts.unchanged else ""
     bad = f"{counts.rejected:,} cannot be read, listed in {path}" if counts.rejected else ""
     typer.echo(", ".join(part for part in (f"{counts.changed:,} {what}", rest, bad) if part))
+    if counts.hidden:
+        typer.echo(f"{pluralise(counts.hidden, 'row')} of it that the sheet hides counted like all others")

@@ -1,135 +1,360 @@
-"""The addresses of the pages, and the role that each needs."""
+"""The route table: who may do what, at which addresses of pages and of the interface.
 
-from drumbeat.campaigns.console.account import api as interface_account
-from drumbeat.campaigns.console.account import pages as account
-from drumbeat.campaigns.console.account import password, signing, template_deletion
-from drumbeat.campaigns.console.account import template_pages as templates
-from drumbeat.campaigns.console.account import user_pages as people
-from drumbeat.campaigns.console.campaigns import changing_pages as changing
-from drumbeat.campaigns.console.campaigns import export_pages as exports
-from drumbeat.campaigns.console.campaigns import launch_pages as launch
-from drumbeat.campaigns.console.campaigns import pages as campaigns
-from drumbeat.campaigns.console.campaigns import reasons_pages as reasons
-from drumbeat.campaigns.console.campaigns import results_pages as results
-from drumbeat.campaigns.console.campaigns import steering_pages as steering
-from drumbeat.campaigns.console.new import exclusion_pages as new_exclusions
-from drumbeat.campaigns.console.new import list_pages as new_list
-from drumbeat.campaigns.console.new import message_pages as new_message
-from drumbeat.campaigns.console.new import rows_pages as new_rows
-from drumbeat.campaigns.console.new import sending_pages as new_sending
-from drumbeat.campaigns.console.people import erasing_pages as erasing
-from drumbeat.campaigns.console.people import import_pages as suppression_import
-from drumbeat.campaigns.console.people import pages as recipients
-from drumbeat.campaigns.console.people import reply_pages as replies
-from drumbeat.campaigns.console.web import static, work
+It makes the routes, and the document of `/api/v1` in its order. What is asked of one thing stands in one row.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from drumbeat.campaigns.console.account import actions as account_actions
+from drumbeat.campaigns.console.account import api as account_api
+from drumbeat.campaigns.console.account import pages as account_pages
+from drumbeat.campaigns.console.account import (
+    password,
+    signing,
+    template_deletion,
+    template_pages,
+    user_pages,
+)
+from drumbeat.campaigns.console.account.shapes import NumberResumed
+from drumbeat.campaigns.console.campaigns import actions as campaign_actions
+from drumbeat.campaigns.console.campaigns import api as campaign_api
+from drumbeat.campaigns.console.campaigns import (
+    changing_pages,
+    export_pages,
+    exporting,
+    launch_pages,
+    message_pages,
+    reasons_pages,
+    results_pages,
+    steering_pages,
+)
+from drumbeat.campaigns.console.campaigns import pages as campaign_pages
+from drumbeat.campaigns.console.campaigns.named import own_name
+from drumbeat.campaigns.console.campaigns.shapes import Report, Status
+from drumbeat.campaigns.console.campaigns.steering_shapes import Deleted, ExportQuery
+from drumbeat.campaigns.console.new import actions as list_actions
+from drumbeat.campaigns.console.new import api as list_api
+from drumbeat.campaigns.console.new import exclusion_pages, list_pages, rows_pages, sending_pages
+from drumbeat.campaigns.console.new import message_pages as new_message_pages
+from drumbeat.campaigns.console.new.create_request import CreateRequest
+from drumbeat.campaigns.console.new.shapes import Created, CreateUpload, ListUpload, UploadedList
+from drumbeat.campaigns.console.people import actions as people_actions
+from drumbeat.campaigns.console.people import api as people_api
+from drumbeat.campaigns.console.people import import_pages, suppression_pages
+from drumbeat.campaigns.console.people import pages as people_pages
+from drumbeat.campaigns.console.people.shapes import SuppressionImported, SuppressionUpload
+from drumbeat.campaigns.console.web import openapi, work
 from drumbeat.campaigns.console.web.context import Route
-from drumbeat.campaigns.console.web.request_limits import EXPORTS, SERVICE_CALLS, TEST_SENDS, UPLOADS
+from drumbeat.campaigns.console.web.operations import CSV, EVENTS, Operation, of_action
+from drumbeat.campaigns.console.web.request_limits import (
+    EXPORTS,
+    LIST_CHECKS,
+    SERVICE_CALLS,
+    TEST_SENDS,
+    UPLOADS,
+    WHOLE_READINGS,
+)
 from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.routing import Row
+from drumbeat.campaigns.console.web.static import serve_static
 
 LOOK, SEND, MANAGE = Role.LOOK, Role.SEND, Role.MANAGE
+CAMPAIGN, LIST, NEW = "/campaigns/{name}", "/lists/{reference}", "/new/{reference}"
+IMPORT = "/suppression/import/{reference}"
+MULTIPART = "multipart/form-data"
 
-PAGES = (
-    Route("GET", "/", LOOK, campaigns.home),
-    Route("GET", "/campaigns", LOOK, campaigns.show_all),
-    Route("GET", "/live/campaigns", LOOK, campaigns.stream_all),
-    Route("GET", "/campaigns/{name}", LOOK, campaigns.show_one),
-    Route("GET", "/live/campaigns/{name}", LOOK, campaigns.stream_one),
-    Route("GET", "/campaigns/{name}/ask/{action}", SEND, campaigns.ask),
-    Route("GET", "/campaigns/{name}/launch", SEND, launch.show_launch),
-    Route("GET", "/live/campaigns/{name}/launch", SEND, launch.stream_launch),
-    Route("POST", "/campaigns/{name}/launch", SEND, launch.launch),
-    Route("POST", "/campaigns/{name}/act/{action}", SEND, campaigns.act),
-    Route("GET", "/campaigns/{name}/recipients", LOOK, recipients.show_recipients),
-    Route("GET", "/campaigns/{name}/results", LOOK, results.show_results),
-    Route("GET", "/live/campaigns/{name}/results", LOOK, results.stream_results),
-    Route("GET", "/campaigns/{name}/report.html", LOOK, results.download),
-    Route("GET", "/campaigns/{name}/reasons", LOOK, reasons.show_reasons),
-    Route("GET", "/live/campaigns/{name}/reasons", LOOK, reasons.stream_reasons),
-    Route("GET", "/campaigns/{name}/replies", LOOK, replies.show_campaign_replies),
-    Route("GET", "/campaigns/{name}/exports", LOOK, exports.show_export),
-    Route("GET", "/campaigns/{name}/retry", SEND, steering.ask_retry),
-    Route("POST", "/campaigns/{name}/retry", SEND, steering.plan_retry),
-    Route("GET", "/campaigns/{name}/settle", SEND, steering.ask_settle),
-    Route("POST", "/campaigns/{name}/settle", SEND, steering.settle),
-    Route("GET", "/campaigns/{name}/approve", SEND, steering.ask_approve),
-    Route("POST", "/campaigns/{name}/approve", SEND, steering.approve),
-    Route("GET", "/campaigns/{name}/delete", SEND, steering.ask_delete),
-    Route("POST", "/campaigns/{name}/delete", SEND, steering.delete),
-    Route("GET", "/campaigns/{name}/edit", SEND, changing.show_edit),
-    Route("POST", "/campaigns/{name}/edit", SEND, changing.edit),
-    Route("GET", "/campaigns/{name}/clone", SEND, changing.show_clone),
-    Route("POST", "/campaigns/{name}/clone", SEND, changing.clone),
-    Route("GET", "/campaigns/{name}/suppress", SEND, steering.ask_suppress),
-    Route("POST", "/campaigns/{name}/suppress", SEND, steering.suppress),
-    Route("GET", "/work/{reference}", SEND, work.show_work),
-    Route("GET", "/live/work/{reference}", SEND, work.stream_work),
-    Route("GET", "/replies", LOOK, replies.show_replies),
-    Route("GET", "/campaigns/{name}/message", LOOK, recipients.show_message),
-    Route("GET", "/campaigns/{name}/export", LOOK, exports.export, EXPORTS),
-    Route("POST", "/campaigns/{name}/test", SEND, recipients.send_test, TEST_SENDS),
-    Route("GET", "/new", SEND, new_list.show_upload),
-    Route("POST", "/new", SEND, new_list.upload, UPLOADS),
-    Route("GET", "/new/{reference}", SEND, new_list.show_list),
-    Route("POST", "/new/{reference}", SEND, new_list.save_list),
-    Route("GET", "/new/{reference}/exclusions", SEND, new_exclusions.show_exclusions),
-    Route("POST", "/new/{reference}/exclusions", SEND, new_exclusions.add, UPLOADS),
-    Route("POST", "/new/{reference}/exclusions/remove", SEND, new_exclusions.remove),
-    Route("POST", "/new/{reference}/template", SEND, new_message.choose_template),
-    Route("POST", "/new/{reference}/header", SEND, new_message.save_header_file),
-    Route("GET", "/new/{reference}/rows", SEND, new_rows.show_rows),
-    Route("POST", "/new/{reference}/rows", SEND, new_rows.correct),
-    Route("GET", "/new/{reference}/rows/download", SEND, new_rows.download),
-    Route("GET", "/live/new/{reference}/rows", SEND, new_rows.stream_rows),
-    Route("GET", "/new/{reference}/message", SEND, new_message.show_message),
-    Route("POST", "/new/{reference}/message", SEND, new_message.save_message),
-    Route("GET", "/new/{reference}/sending", SEND, new_sending.show_sending),
-    Route("GET", "/live/new/{reference}/sending", SEND, new_sending.stream_sending),
-    Route("POST", "/new/{reference}/sending", SEND, new_sending.create),
-    Route("GET", "/people", LOOK, recipients.find_person),
-    Route("GET", "/people/{phone}", LOOK, recipients.show_person),
-    Route("GET", "/people/{phone}/erase", MANAGE, erasing.ask),
-    Route("POST", "/people/{phone}/erase", MANAGE, erasing.erase),
-    Route("GET", "/erased/{pseudonym}", MANAGE, erasing.show_receipt),
-    Route("GET", "/numbers", LOOK, account.show_numbers),
-    Route("GET", "/live/numbers", LOOK, account.stream_numbers),
-    Route("POST", "/numbers/sync", SEND, account.sync, SERVICE_CALLS),
-    Route("POST", "/numbers/{number}/resume", SEND, account.resume),
-    Route("POST", "/numbers/{number}/limit", MANAGE, account.limit),
-    Route("GET", "/templates", LOOK, templates.show_templates),
-    Route("POST", "/templates/sync", SEND, templates.sync, SERVICE_CALLS),
-    Route("GET", "/new-template", SEND, templates.show_new),
-    Route("POST", "/new-template", SEND, templates.create, SERVICE_CALLS),
-    Route("POST", "/new-template/preview", SEND, templates.preview),
-    Route("GET", "/templates/{name}", LOOK, templates.show_template),
-    Route("GET", "/live/templates/{name}", LOOK, templates.stream_template),
-    Route("GET", "/templates/{name}/delete", SEND, template_deletion.ask),
-    Route("POST", "/templates/{name}/delete", SEND, template_deletion.delete, SERVICE_CALLS),
-    Route("GET", "/suppression", LOOK, account.show_suppression),
-    Route("POST", "/suppression", SEND, account.suppress),
-    Route("GET", "/suppression/export", LOOK, interface_account.export_suppressions, EXPORTS),
-    Route("POST", "/suppression/import", SEND, suppression_import.upload, UPLOADS),
-    Route("GET", "/suppression/import/{reference}", SEND, suppression_import.show),
-    Route("POST", "/suppression/import/{reference}", SEND, suppression_import.begin),
-    Route("GET", "/live/suppression/import/{reference}", SEND, suppression_import.stream),
-    Route("GET", "/suppression/import/{reference}/rejects", SEND, suppression_import.rejects),
-    Route("POST", "/suppression/remove", MANAGE, account.unsuppress),
-    Route("GET", "/audit", LOOK, account.show_audit),
-    Route("GET", "/users", MANAGE, people.show_users),
-    Route("POST", "/users", MANAGE, people.add),
-    Route("GET", "/users/{name}", MANAGE, people.show_user),
-    Route("POST", "/users/{name}", MANAGE, people.change),
-    Route("POST", "/users/{name}/sign-out", MANAGE, people.sign_out),
-    Route("GET", "/users/{name}/remove", MANAGE, people.ask_remove),
-    Route("POST", "/users/{name}/remove", MANAGE, people.remove),
-    Route("GET", "/tokens", MANAGE, people.show_tokens),
-    Route("POST", "/tokens", MANAGE, people.make_token),
-    Route("GET", "/tokens/{name}/remove", MANAGE, people.ask_remove_token),
-    Route("POST", "/tokens/{name}/remove", MANAGE, people.remove_token_named),
-    Route("GET", "/sign-in", None, signing.show_sign_in),
-    Route("POST", "/sign-in", None, signing.enter),
-    Route("POST", "/sign-out", LOOK, signing.leave),
-    Route("GET", "/password", LOOK, password.show),
-    Route("POST", "/password", LOOK, password.change),
-    Route("POST", "/language", None, signing.choose),
-    Route("GET", "/static/{version}/{file}", None, static.serve_static),
-)
+# In the order of the document.
+ROWS = (
+    Row(LOOK, {
+        "GET /": campaign_pages.home,
+        "GET /campaigns": campaign_pages.show_all,
+        "GET /live/campaigns": campaign_pages.stream_all,
+    }, of_action("GET", "/campaigns", "List campaigns, the newest first", campaign_api.listed)),
+    Row(SEND, {}, Operation(
+        "POST", "/campaigns", "Create a campaign from an uploaded audience", list_api.create, Created,
+        request=CreateUpload, request_type=MULTIPART, takes_key=True, takes_long=True,
+    ), UPLOADS),
+    Row(SEND, {"POST /new": list_pages.upload}, Operation(
+        "POST", "/lists", "Upload a list, to check and correct it first", list_api.add, UploadedList,
+        request=ListUpload, request_type=MULTIPART, status=201,
+    ), UPLOADS),
+    Row(SEND, {}, of_action(
+        "POST", f"{LIST}/check", "Check the rows of a list; waits some seconds", list_actions.check,
+    ), LIST_CHECKS),
+    Row(SEND, {
+        f"GET {NEW}/rows": rows_pages.show_rows,
+        f"POST {NEW}/rows": rows_pages.correct,
+        f"GET {NEW}/rows/download": rows_pages.download,
+        f"GET /live{NEW}/rows": rows_pages.stream_rows,
+    }, of_action(
+        "POST", f"{LIST}/corrections", "Correct rows of a list; the file stays as it is",
+        list_actions.correct,
+    )),
+    Row(SEND, {
+        f"GET {NEW}/sending": sending_pages.show_sending,
+        f"POST {NEW}/sending": sending_pages.create,
+        f"GET /live{NEW}/sending": sending_pages.stream_sending,
+    }, Operation(
+        "POST", f"{LIST}/campaign", "Create a campaign from a list", list_api.create_from_list, Created,
+        request=CreateRequest, takes_key=True, takes_long=True,
+    )),
+    Row(SEND, {}, of_action("DELETE", LIST, "Remove an uploaded list", list_actions.remove)),
+    Row(SEND, {
+        "GET /new": list_pages.show_upload,
+        f"GET {NEW}": list_pages.show_list,
+        f"POST {NEW}": list_pages.save_list,
+        f"GET {NEW}/exclusions": exclusion_pages.show_exclusions,
+        f"POST {NEW}/exclusions/remove": exclusion_pages.remove,
+        f"POST {NEW}/template": new_message_pages.choose_template,
+        f"POST {NEW}/header": new_message_pages.save_header_file,
+        f"GET {NEW}/message": new_message_pages.show_message,
+        f"POST {NEW}/message": new_message_pages.save_message,
+    }),
+    Row(SEND, {f"POST {NEW}/exclusions": exclusion_pages.add}, allowance=UPLOADS),
+    Row(LOOK, {
+        f"GET {CAMPAIGN}": campaign_pages.show_one,
+        f"GET /live{CAMPAIGN}": campaign_pages.stream_one,
+    }, of_action("GET", CAMPAIGN, "Show the status of a campaign", campaign_api.status, reply=Status)),
+    Row(LOOK, {}, Operation(
+        "GET", f"{CAMPAIGN}/progress", "Stream its status as events named progress",
+        campaign_api.stream_progress, media_type=EVENTS,
+    )),
+    Row(LOOK, {}, of_action(
+        "GET", f"{CAMPAIGN}/report", "Show reasons, numbers and actions", campaign_api.report, reply=Report,
+    ), WHOLE_READINGS),
+    Row(LOOK, {
+        f"GET {CAMPAIGN}/reasons": reasons_pages.show_reasons,
+        f"GET /live{CAMPAIGN}/reasons": reasons_pages.stream_reasons,
+    }),
+    Row(LOOK, {
+        f"GET {CAMPAIGN}/results": results_pages.show_results,
+        f"GET /live{CAMPAIGN}/results": results_pages.stream_results,
+        f"GET {CAMPAIGN}/report.html": results_pages.download,
+    }, of_action(
+        "GET", f"{CAMPAIGN}/results", "Show times, variants, rates, and recipients by each property",
+        campaign_api.results,
+    )),
+    Row(LOOK, {f"GET {CAMPAIGN}/recipients": people_pages.show_recipients}, of_action(
+        "GET", f"{CAMPAIGN}/recipients", "List recipients by state or code", people_api.recipients,
+    )),
+    Row(LOOK, {f"GET {CAMPAIGN}/export": export_pages.export}, Operation(
+        "GET", f"{CAMPAIGN}/export", "Export recipients by a filter, as CSV or as `format` says",
+        exporting.export, query=ExportQuery, media_type=CSV,
+    ), EXPORTS),
+    Row(LOOK, {f"GET {CAMPAIGN}/exports": export_pages.show_export}),
+    Row(LOOK, {f"GET {CAMPAIGN}/message": message_pages.show_message}, of_action(
+        "GET", f"{CAMPAIGN}/preview", "Show the message of one recipient", campaign_api.preview,
+    )),
+    Row(LOOK, {}, of_action(
+        "GET", f"{CAMPAIGN}/plan", "Show recipients, times and cost before the start", campaign_api.plan,
+    ), WHOLE_READINGS),
+    Row(SEND, {
+        f"GET {CAMPAIGN}/ask/{{action}}": campaign_pages.ask,  # start, pause, resume and cancel
+        f"POST {CAMPAIGN}/act/{{action}}": campaign_pages.act,
+        f"GET {CAMPAIGN}/launch": launch_pages.show_launch,
+        f"GET /live{CAMPAIGN}/launch": launch_pages.stream_launch,
+        f"POST {CAMPAIGN}/launch": launch_pages.launch,
+    }, of_action(
+        "POST", f"{CAMPAIGN}/start", "Start a campaign: the workers send it", campaign_actions.start,
+    )),
+    Row(SEND, {}, of_action("POST", f"{CAMPAIGN}/pause", "Pause a campaign", campaign_actions.pause)),
+    Row(SEND, {}, of_action(
+        "POST", f"{CAMPAIGN}/resume", "Resume a paused campaign", campaign_actions.resume, in_query=True,
+    )),
+    Row(SEND, {
+        f"GET {CAMPAIGN}/approve": steering_pages.ask_approve,
+        f"POST {CAMPAIGN}/approve": steering_pages.approve,
+    }, of_action(
+        "POST", f"{CAMPAIGN}/approve", "Approve the canary of a campaign", campaign_actions.approve,
+    )),
+    Row(SEND, {}, of_action(
+        "POST", f"{CAMPAIGN}/cancel", "Cancel a campaign for good", campaign_actions.cancel,
+    )),
+    Row(SEND, {f"POST {CAMPAIGN}/test": message_pages.send_test}, of_action(
+        "POST", f"{CAMPAIGN}/test-sends", "Send its message to own phones as a test",
+        campaign_actions.test_send, status=201, takes_key=True, needs_key=True, own_name=own_name,
+    ), TEST_SENDS),
+    Row(SEND, {
+        f"GET {CAMPAIGN}/retry": steering_pages.ask_retry,
+        f"POST {CAMPAIGN}/retry": steering_pages.plan_retry,
+    }, of_action(
+        "POST", f"{CAMPAIGN}/retries", "Plan a campaign for the recipients whom it did not reach",
+        campaign_actions.retry, takes_key=True, takes_long=True, own_name=own_name,
+    )),
+    Row(SEND, {
+        f"GET {CAMPAIGN}/clone": changing_pages.show_clone,
+        f"POST {CAMPAIGN}/clone": changing_pages.clone,
+    }, of_action(
+        "POST", f"{CAMPAIGN}/clones", "Create a draft with the options of a campaign", campaign_actions.clone,
+        takes_key=True, takes_long=True, own_name=own_name,
+    )),
+    Row(SEND, {
+        f"GET {CAMPAIGN}/edit": changing_pages.show_edit,
+        f"POST {CAMPAIGN}/edit": changing_pages.edit,
+    }, of_action(
+        "PATCH", CAMPAIGN, "Change the options of a campaign", campaign_actions.edit,
+        takes_long=True, own_name=own_name, is_costly=campaign_actions.is_planned_anew,
+    )),
+    Row(SEND, {
+        f"GET {CAMPAIGN}/delete": steering_pages.ask_delete,
+        f"POST {CAMPAIGN}/delete": steering_pages.delete,
+    }, of_action(
+        "DELETE", CAMPAIGN, "Delete a campaign that was never started", campaign_actions.delete,
+        reply=Deleted,
+    )),
+    Row(LOOK, {}, of_action(
+        "GET", f"{CAMPAIGN}/doubts", "Show the recipients in doubt, and the reasons", campaign_actions.doubts,
+    )),
+    Row(SEND, {
+        f"GET {CAMPAIGN}/settle": steering_pages.ask_settle,
+        f"POST {CAMPAIGN}/settle": steering_pages.settle,
+    }, of_action(
+        "POST", f"{CAMPAIGN}/doubts", "Send again to the recipients in doubt, or take them as sent",
+        campaign_actions.settle,
+    )),
+    Row(SEND, {
+        f"GET {CAMPAIGN}/suppress": suppression_pages.ask_matching,
+        f"POST {CAMPAIGN}/suppress": suppression_pages.suppress_matching,
+    }, of_action(
+        "POST", f"{CAMPAIGN}/suppressions", "Suppress recipients of a campaign by a filter",
+        people_actions.suppress_matching, takes_long=True, own_name=own_name,
+    )),
+    Row(SEND, {
+        "GET /work/{reference}": work.show_work,
+        "GET /live/work/{reference}": work.stream_work,
+    }, of_action(
+        "GET", "/jobs/{reference}", "Show the progress of a job that was answered with 202", work.show_job,
+    )),
+    Row(LOOK, {f"GET {CAMPAIGN}/replies": people_pages.show_campaign_replies}, of_action(
+        "GET", f"{CAMPAIGN}/replies", "List the replies of its recipients, the newest first",
+        people_api.campaign_replies,
+    )),
+    Row(LOOK, {"GET /replies": people_pages.show_replies}, of_action(
+        "GET", "/replies", "List the replies of all people, the newest first", people_api.replies,
+    )),
+    Row(LOOK, {
+        "GET /people": people_pages.find_person,
+        "GET /people/{phone}": people_pages.show_person,
+    }, of_action("GET", "/people/{phone}", "Show all that happened to a phone", people_api.person)),
+    Row(MANAGE, {
+        "GET /people/{phone}/erase": people_pages.ask_erase,
+        "POST /people/{phone}/erase": people_pages.erase,
+        "GET /erased/{pseudonym}": people_pages.show_receipt,
+    }, of_action("DELETE", "/people/{phone}", "Erase a person, for good", people_actions.erase)),
+    Row(LOOK, {
+        "GET /numbers": account_pages.show_numbers,
+        "GET /live/numbers": account_pages.stream_numbers,
+    }, of_action("GET", "/numbers", "List the business numbers", account_api.numbers)),
+    Row(SEND, {"POST /numbers/{number}/resume": account_pages.resume}, of_action(
+        "POST", "/numbers/{number}/resume", "Let a stopped number send again", account_actions.resume_number,
+        reply=NumberResumed,
+    )),
+    Row(MANAGE, {"POST /numbers/{number}/limit": account_pages.limit}, of_action(
+        "PUT", "/numbers/{number}/limit", "Set the limit of a number", account_actions.set_limit,
+    )),
+    Row(SEND, {"POST /numbers/sync": account_pages.sync}, of_action(
+        "POST", "/numbers/sync", "Read the numbers from the service", account_actions.sync_numbers,
+    ), SERVICE_CALLS),
+    Row(LOOK, {"GET /templates": template_pages.show_templates}, of_action(
+        "GET", "/templates", "List the templates", account_api.templates,
+    )),
+    Row(SEND, {
+        "GET /new-template": template_pages.show_new,
+        "POST /new-template/preview": template_pages.preview,
+        "GET /templates/{name}/delete": template_deletion.ask,
+    }),
+    Row(SEND, {"POST /new-template": template_pages.create}, of_action(
+        "POST", "/templates", "Submit a template for review", account_actions.submit_template,
+        status=201, takes_key=True,
+    ), SERVICE_CALLS),
+    Row(SEND, {"POST /templates/sync": template_pages.sync}, of_action(
+        "POST", "/templates/sync", "Read the templates from the service", account_actions.sync_templates,
+    ), SERVICE_CALLS),
+    Row(LOOK, {
+        "GET /templates/{name}": template_pages.show_template,
+        "GET /live/templates/{name}": template_pages.stream_template,
+    }, of_action("GET", "/templates/{name}", "Show a template in each language", account_api.template)),
+    Row(SEND, {"POST /templates/{name}/delete": template_deletion.delete}, of_action(
+        "DELETE", "/templates/{name}", "Delete a template at the service", account_actions.delete_template,
+    ), SERVICE_CALLS),
+    Row(LOOK, {"GET /suppression": suppression_pages.show_suppression}, of_action(
+        "GET", "/suppressions", "List the suppressed phones, by phone", people_api.suppressions,
+    )),
+    Row(SEND, {"POST /suppression": suppression_pages.suppress}, of_action(
+        "POST", "/suppressions", "Suppress phones", people_actions.suppress,
+    )),
+    Row(SEND, {
+        f"GET {IMPORT}": import_pages.show,
+        f"POST {IMPORT}": import_pages.begin,
+        f"GET /live{IMPORT}": import_pages.stream,
+        f"GET {IMPORT}/rejects": import_pages.rejects,
+    }),
+    Row(SEND, {"POST /suppression/import": import_pages.upload}, Operation(
+        "POST", "/suppressions/import", "Suppress the phones of a file", people_api.import_list,
+        SuppressionImported, request=SuppressionUpload, request_type=MULTIPART, takes_long=True,
+    ), UPLOADS),
+    Row(LOOK, {"GET /suppression/export": people_api.export_suppressions}, Operation(
+        "GET", "/suppressions/export", "Export the suppression list as CSV", people_api.export_suppressions,
+        media_type=CSV,
+    ), EXPORTS),
+    Row(MANAGE, {"POST /suppression/remove": suppression_pages.unsuppress}, of_action(
+        "DELETE", "/suppressions/{phone}", "Take a phone off the list", people_actions.unsuppress,
+    )),
+    Row(LOOK, {"GET /audit": account_pages.show_audit}, of_action(
+        "GET", "/audit", "List the actions of people and programs, the newest first", account_api.audit,
+    )),
+    Row(MANAGE, {
+        "GET /users": user_pages.show_users,
+        "GET /users/{name}": user_pages.show_user,
+    }, of_action("GET", "/users", "List the users", account_api.users)),
+    Row(MANAGE, {
+        "POST /users": user_pages.add,
+        "POST /users/{name}": user_pages.change,
+    }, of_action(
+        "PUT", "/users/{name}", "Add a user, or change role or password", account_actions.store_user,
+    )),
+    Row(MANAGE, {
+        "GET /users/{name}/remove": user_pages.ask_remove,
+        "POST /users/{name}/remove": user_pages.remove,
+    }, of_action("DELETE", "/users/{name}", "Remove a user", account_actions.remove_user)),
+    Row(MANAGE, {"POST /users/{name}/sign-out": user_pages.sign_out}, of_action(
+        "DELETE", "/users/{name}/sessions", "Sign a user out everywhere", account_actions.end_sessions,
+    )),
+    Row(MANAGE, {"GET /tokens": user_pages.show_tokens}, of_action(
+        "GET", "/tokens", "List the tokens, without their secrets", account_api.tokens,
+    )),
+    Row(MANAGE, {"POST /tokens": user_pages.make_token}, of_action(
+        "POST", "/tokens", "Make a token", account_actions.add_token, status=201,
+    )),
+    Row(MANAGE, {
+        "GET /tokens/{name}/remove": user_pages.ask_remove_token,
+        "POST /tokens/{name}/remove": user_pages.remove_token_named,
+    }, of_action("DELETE", "/tokens/{name}", "Remove a token", account_actions.remove_token)),
+    Row(LOOK, {
+        "GET /password": password.show,
+        "POST /password": password.change,
+        "POST /sign-out": signing.leave,
+    }),
+    Row(None, {
+        "GET /sign-in": signing.show_sign_in,
+        "POST /sign-in": signing.enter,
+        "POST /language": signing.choose,
+        "GET /static/{version}/{file}": serve_static,
+    }),
+)  # fmt: skip
+
+
+@cache
+def document() -> openapi.Schema:
+    """Return the OpenAPI document of the interface."""
+    operations = ((row.role, row.operation) for row in ROWS if row.operation is not None)
+    about = "Campaigns, recipients, numbers, templates and the suppression list."
+    return openapi.document("Drumbeat", about, operations)
+
+
+def routes() -> list[Route]:
+    """Return every address of the console."""
+    serves_document = Route("GET", openapi.PATH, None, openapi.serving(document))
+    return [*(route for row in ROWS for route in row.routes), serves_document]

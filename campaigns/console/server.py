@@ -11,19 +11,9 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from drumbeat.campaigns.console.account.pages import NUMBERS, shared_numbers
-from drumbeat.campaigns.console.account.template_pages import REVIEWS, shared_reviews
-from drumbeat.campaigns.console.campaigns.launch_pages import PLANS, shared_plans
-from drumbeat.campaigns.console.campaigns.live import CampaignWatch
-from drumbeat.campaigns.console.campaigns.pages import LISTS, VIEWS, shared_lists, shared_views
-from drumbeat.campaigns.console.campaigns.result_readings import READINGS, keep_readings
-from drumbeat.campaigns.console.campaigns.results_pages import VIEWS as RESULTS
-from drumbeat.campaigns.console.campaigns.results_pages import shared_results
 from drumbeat.campaigns.console.new.header_uploads import remove_unneeded
-from drumbeat.campaigns.console.operations import OPERATIONS, PREFIX
-from drumbeat.campaigns.console.routes import PAGES
-from drumbeat.campaigns.console.web import openapi as document
-from drumbeat.campaigns.console.web.access import SAFE_METHODS, Doorkeeper
+from drumbeat.campaigns.console.routes import routes
+from drumbeat.campaigns.console.web.access import Doorkeeper
 from drumbeat.campaigns.console.web.context import (
     CONSOLE,
     Console,
@@ -36,6 +26,7 @@ from drumbeat.campaigns.console.web.context import (
 )
 from drumbeat.campaigns.console.web.forms import check_form
 from drumbeat.campaigns.console.web.observing import observe, route_of, serving_metrics
+from drumbeat.campaigns.console.web.operations import PREFIX
 from drumbeat.campaigns.console.web.problem_page import problem_page
 from drumbeat.campaigns.console.web.problems import Problem, Refused, problem_of
 from drumbeat.campaigns.console.web.request_limits import Allowance
@@ -52,8 +43,6 @@ POOL_CONNECTIONS = 8
 BODY_BYTES_MAX = 1 << 20  # of a form; an upload has a limit of its own and is written to a file
 CLIENT_LEFT = 499  # the status that proxies log for a client that left; nobody receives it
 TIDY_S = 3_600.0
-# Forms and programs change the resources below these paths, and pages show them live.
-LIVE_PATHS = tuple(f"{prefix}/{name}/" for prefix in ("", PREFIX) for name in ("campaigns", "numbers"))
 CLOSE_S_MAX = 5.0  # for requests that are answered while the console stops
 
 BEGUN: web.RequestKey[bool] = web.RequestKey("begun", bool)  # the head of the reply was sent
@@ -61,26 +50,10 @@ BEGUN: web.RequestKey[bool] = web.RequestKey("begun", bool)  # the head of the r
 log = structlog.get_logger(__name__)
 
 
-def routes() -> list[Route]:
-    """Return every address of the console."""
-    return [
-        *(operation.route for operation in OPERATIONS),
-        Route("GET", document.PATH, None, document.serve_document),
-        *PAGES,
-    ]
-
-
 def application(console: Console, table: Iterable[Route] | None = None) -> web.Application:
     """Return the aiohttp application of a console."""
     app = web.Application(client_max_size=BODY_BYTES_MAX, middlewares=[observe, _answer_problems])
     app[CONSOLE] = console
-    app[VIEWS] = shared_views(console)
-    app[LISTS] = shared_lists(console)
-    app[NUMBERS] = shared_numbers(console)
-    app[REVIEWS] = shared_reviews(console)
-    keep_readings(app, console.pool, console.settings.prices)
-    app[RESULTS] = shared_results(app[READINGS], console.pool, console.own.zone)
-    app[PLANS] = shared_plans(console)
     app.on_response_prepare.append(add_security_headers)
     app.on_response_prepare.append(_note_begun)
     for route in routes() if table is None else table:
@@ -102,20 +75,9 @@ def _guarded(route: Route) -> Handler:
             await check_form(request)
         if route.allowance is not None:
             _spend(request, route.allowance)
-        try:
-            return await route.handler(request)
-        finally:
-            if route.method not in SAFE_METHODS and route.path.startswith(LIVE_PATHS):
-                _forget_readings(request.app)
+        return await route.handler(request)
 
     return handle
-
-
-def _forget_readings(app: web.Application) -> None:
-    """Forget shared readings after a change, so that the person who made it sees it on the next page."""
-    app[CONSOLE].watch.forget()
-    for shared in (app[VIEWS], app[LISTS], app[NUMBERS]):
-        shared.forget()
 
 
 def _spend(request: web.Request, allowance: Allowance) -> None:
@@ -189,8 +151,7 @@ async def running_console(
     """
     own = console_settings(settings)
     require_guarded(own, host, has_users=await any_user(pool))
-    door, watch = Doorkeeper(pool, own), CampaignWatch(pool)
-    console = Console(pool, database_url, settings, own, door, watch, stop)
+    console = Console(pool, database_url, settings, own, Doorkeeper(pool, own), stop)
     runner = web.AppRunner(application(console), access_log=None, shutdown_timeout=CLOSE_S_MAX)
     await runner.setup()
     tidying = asyncio.create_task(_tidy(console))
@@ -208,9 +169,9 @@ async def running_console(
     finally:
         stop.set()
         await asyncio.wait({tidying})
-        await console.jobs.close()
-        await console.checks.close()
+        await console.close()
         await runner.cleanup()
+        await console.close()  # again: a request may have begun work meanwhile
 
 
 def _url_of(runner: web.AppRunner, host: str) -> str:

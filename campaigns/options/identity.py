@@ -63,7 +63,8 @@ def _moment(text: str) -> str:
 _FORMS: Mapping[str, Callable[[Any], Any]] = {
     "number": lambda numbers: sorted(set(numbers)),
     "region": str.upper,
-    "as_mobile": lambda countries: sorted({country.upper() for country in countries}),
+    "repair_old": lambda countries: sorted({country.upper() for country in countries}),
+    "leave_out": lambda kinds: sorted(set(kinds)),
     "map": lambda texts: pairs("map", texts),
     "default": lambda texts: pairs("default", texts),
     "start_at": _moment,

@@ -34,9 +34,9 @@ class Canary:
             )
         if not 0 < self.minutes <= CANARY_MINUTES_MAX:
             raise UsageError(
-                "{canary_minutes} {minutes:g} is not a valid time",
+                "{canary_minutes} {minutes} is not a valid time",
                 remedy=f"write more than 0 minutes, and at most {CANARY_MINUTES_MAX:g}",
-                values={"minutes": self.minutes},
+                values={"minutes": f"{self.minutes:g}"},
             )
         check_max_failed(self.max_failed, "canary_max_failed")
 

@@ -25,20 +25,40 @@ class Format(StrEnum):
     PARQUET = "parquet"
 
 
+class PhoneKind(StrEnum):
+    """The kinds of phones that the option `leave_out` takes."""
+
+    LANDLINE = "landline"
+    TOLL_FREE = "toll-free"
+    PREMIUM = "premium"
+    SATELLITE = "satellite"
+
+
+class HiddenRowsChoice(StrEnum):
+    """What is done with rows that a sheet does not show; `--hidden-rows` takes these words."""
+
+    READ = "read"
+    SKIP = "skip"
+
+
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """The options that say how to read a file. `form` is what an unpacked file holds; None lets it be
-    recognised. `sheet` is a sheet of a workbook. `encoding` is that of a CSV file without a byte order mark;
-    None lets it be recognised. `keep_spaces`: spaces at the ends of cells are part of them.
+    recognised. `sheet` is a sheet of a workbook. `hidden_rows` None refuses a sheet with hidden rows.
+    `encoding` is that of a CSV file without a byte order mark; None lets it be recognised. `keep_spaces`:
+    spaces at the ends of cells are part of them.
     """
 
     form: Format | None = None
     sheet: str | None = None
+    hidden_rows: HiddenRowsChoice | None = None
     encoding: str | None = None
     keep_spaces: bool = False
 
 
 AS_IT_IS = ReadOptions()
+# For lists of people to whom nothing is sent: one too many is safe, one too few is not.
+ALL_ROWS = ReadOptions(hidden_rows=HiddenRowsChoice.READ)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ class CampaignSpec(CampaignOptions):
 
     @property
     def reading(self) -> ReadOptions:
-        return ReadOptions(self.format, self.sheet, self.encoding, self.keep_spaces)
+        return ReadOptions(self.format, self.sheet, self.hidden_rows, self.encoding, self.keep_spaces)
 
     @property
     def urgency(self) -> Priority:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Annotated
 
 from drumbeat.campaigns.options.option import FILE_OR_NAME, Option, Row, options_of
-from drumbeat.campaigns.options.sources import Format
+from drumbeat.campaigns.options.sources import Format, HiddenRowsChoice, PhoneKind
+from drumbeat.engine.core.phone_aliases import COUNTRIES
 from drumbeat.engine.core.states import RecipientState
 
 CANARY_MAX_FAILED = "5%"
@@ -68,6 +69,14 @@ class CampaignOptions:
         ),
     ] = None
     sheet: Annotated[str | None, Row(AUDIENCE, "Sheet of a workbook.", "NAME")] = None
+    hidden_rows: Annotated[
+        HiddenRowsChoice | None,
+        Row(
+            AUDIENCE,
+            "What to do with rows that a filter or a person has hidden in the workbook: read or skip.",
+            "read|skip",
+        ),
+    ] = None
     encoding: Annotated[
         str | None,
         Row(
@@ -94,15 +103,34 @@ class CampaignOptions:
     ] = False
     phone_column: Annotated[str, Row(AUDIENCE, "Column that holds the phone numbers.")] = "phone"
     region: Annotated[
-        str | None, Row(AUDIENCE, "Country of phone numbers without a country code, such as BR.")
+        str | None,
+        Row(AUDIENCE, "Country of phone numbers without a country code, such as BR; 001 if all have one."),
     ] = None
-    as_mobile: Annotated[
+    country_column: Annotated[
+        str | None,
+        Row(
+            AUDIENCE,
+            "Column with the country of each phone: ISO code, name or calling code. - says that none has it.",
+            "COLUMN",
+        ),
+    ] = None
+    repair_old: Annotated[
         list[str] | None,
         Row(
             AUDIENCE,
-            "All numbers of this country are mobile: BR adds the ninth digit, MX removes the 1 after 52, AR"
-            " adds the 9 after 54; repeat for more.",
-            "BR|MX|AR",
+            "Bring numbers of this country's former numbering plan to today's; with AR, all are mobile;"
+            " repeat for more.",
+            "|".join(COUNTRIES),
+        ),
+    ] = None
+    first_number: Annotated[bool, Row(AUDIENCE, "Take the first of two numbers in a cell.")] = False
+    only_mobile: Annotated[bool, Row(AUDIENCE, "Leave out phones that are certainly no mobile ones.")] = False
+    leave_out: Annotated[
+        list[PhoneKind] | None,
+        Row(
+            AUDIENCE,
+            "Leave out phones of this kind; repeat for more.",
+            "|".join(kind.value for kind in PhoneKind),
         ),
     ] = None
     map: Annotated[

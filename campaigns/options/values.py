@@ -33,14 +33,18 @@ AUDIENCE_KEYS = AUDIENCE_SOURCES | frozenset(
         "code",
         "format",
         "sheet",
+        "hidden_rows",
         "encoding",
     }
 )
 # Keys that say how a file is read: that of the audience, and those of `exclude`. The people of a campaign
 # were read before.
 READING_KEYS = frozenset(
-    {"phone_column", "map", "default", "region", "as_mobile", "format", "sheet", "encoding"}
-    | {"keep_spaces", "repair", "empty_words"}
+    {
+        *("phone_column", "map", "default", "region", "country_column", "repair_old", "first_number"),
+        *("leave_out", "only_mobile", "format", "sheet", "hidden_rows", "encoding"),
+        *("keep_spaces", "repair", "empty_words"),
+    }
 )
 GROUPS = (AUDIENCE_KEYS, frozenset({"header_media_id", "header_link", "header_filename"}))
 # To change one of these, the audience must be read anew.

@@ -17,6 +17,7 @@ from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata, PhoneNumber
 
 from drumbeat.engine.errors import UsageError
 
+WORLD = "001"  # the region of numbers that all begin with their calling code
 DIGITS_MIN, DIGITS_MAX = 7, 15  # E.164 allows 15; the shortest numbers in use have 7 with their country code
 _NATIONAL_DIGITS_MIN = 2
 # Mobile first: nearly every recipient is one.
@@ -131,8 +132,8 @@ class RegionalPlan:
     def __init__(self, region: str) -> None:
         self._name = region
         metadata = _metadata(region)
-        self._code = str(metadata.country_code)
-        self._plan = _plan_of_code(self._code)
+        self.code = str(metadata.country_code)
+        self._plan = _plan_of_code(self.code)
         self._own_prefix = _prefix_pattern(metadata)
         self._exit = re.compile(metadata.international_prefix or r"(?!)")
         self._general = re.compile(_general(metadata).national_number_pattern or "(?!)")
@@ -143,16 +144,16 @@ class RegionalPlan:
 
         It may be stricter than necessary: digits that it refuses are given to `number`.
         """
-        coded = head.startswith(self._code)
-        national = length - len(self._code) if coded else length
+        coded = head.startswith(self.code)
+        national = length - len(self.code) if coded else length
         pattern = None if self._plan is None else self._plan.plain_pattern(national)
         untouched = _untouched(self._own_prefix)
         if pattern is None or untouched is None:
             return None
         if not coded:
-            return Plain(_fullmatch(f"(?!{self._exit.pattern}){untouched}{pattern}"), self._code)
+            return Plain(_fullmatch(f"(?!{self._exit.pattern}){untouched}{pattern}"), self.code)
         general = self._general.pattern
-        alone = f"(?!{self._exit.pattern})(?!(?:{general})$){self._code}"
+        alone = f"(?!{self._exit.pattern})(?!(?:{general})$){self.code}"
         return Plain(_fullmatch(f"{alone}(?=(?:{general})$){untouched}{pattern}"), "")
 
     def number(self, digits: str) -> int | None:
@@ -161,15 +162,15 @@ class RegionalPlan:
         valid = None if national is None or self._plan is None else self._plan.is_valid(national)
         if valid is None:
             return ask_library(digits, self._name)
-        return int(self._code + str(national)) if valid else None
+        return int(self.code + str(national)) if valid else None
 
     def _national(self, digits: str) -> str | None:
         """Return the national digits if nothing but the calling code can be in front of them, else None."""
         if self._exit.match(digits) or len(digits) < _NATIONAL_DIGITS_MIN:
             return None
-        if not digits.startswith(self._code):
+        if not digits.startswith(self.code):
             return None if _matches_something(self._own_prefix, digits) else digits
-        national = digits[len(self._code) :]
+        national = digits[len(self.code) :]
         if self._general.fullmatch(digits) or not self._general.fullmatch(national):
             return None
         return None if _matches_something(self._own_prefix, national) else national

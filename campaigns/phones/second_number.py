@@ -9,6 +9,7 @@ as in `030 12345 - 030 12346`, there are two.
 
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 EXTENSION = "phone_extension"
 TWO_NUMBERS = "phone_two_numbers"
@@ -21,29 +22,50 @@ _GAP = re.compile(r"(?<=[0-9)])[ .\-]+(?=0)")
 _TWO_NUMBERS_DIGITS_MIN = 2 * (AREA_CODE_DIGITS_MAX + 1)
 _AND_OR = re.compile(r"\b(or|oder|and|und|bzw|ou|et|y|e|o)\b", re.IGNORECASE)
 _MARK = re.compile(r"[^\W\d_]|[#*(]")  # a letter, as in x12 or Durchwahl 12, or a sign of its own
+_BETWEEN = re.compile(r"[;,|&/\\\n\r\t]|:::|\b(?:or|oder|and|und|bzw|ou|et|y|e|o)\b", re.IGNORECASE)
 
 
-def second_number(text: str, is_complete: Callable[[str], bool]) -> str | None:
-    """Return the reject code of a text that holds more than one number; None if it holds at most one.
+class Second(NamedTuple):
+    """The reject code of a text that holds more than one number, and the text of the first one."""
+
+    code: str
+    first: str
+
+
+def second_number(text: str, is_complete: Callable[[str], bool]) -> Second | None:
+    """Return what a text holds beside its first number; None if it holds at most one.
 
     `text` has ASCII digits. `is_complete` tells whether a text is a whole number.
     """
     for found in _BREAK.finditer(text):
         if is_complete(text[: found.start()]):
-            return _code(found[0], text[found.start() :])
-    return TWO_NUMBERS if _is_twice_whole(text, is_complete) else None
+            return Second(_code(found[0], text[found.start() :]), text[: found.start()])
+    return _after_gap(text, is_complete) or _joined(text)
 
 
-def _is_twice_whole(text: str, is_complete: Callable[[str], bool]) -> bool:
-    """Return whether one whole number follows another one, with a separator of groups between them."""
+def _after_gap(text: str, is_complete: Callable[[str], bool]) -> Second | None:
+    """Return a second number that follows a whole one, with a separator of groups between them."""
     if sum(map(str.isdigit, text)) < _TWO_NUMBERS_DIGITS_MIN:
-        return False
-    return any(
-        is_complete(text[gap.end() :]) and is_complete(text[: gap.start()]) for gap in _GAP.finditer(text)
+        return None
+    gaps = (
+        gap
+        for gap in _GAP.finditer(text)
+        if is_complete(text[gap.end() :]) and is_complete(text[: gap.start()])
     )
+    return next((Second(TWO_NUMBERS, text[: gap.start()]) for gap in gaps), None)
+
+
+def _joined(text: str) -> Second | None:
+    """Return a second number that is as long as one, whether or not the first is known to be whole."""
+    parts = [part for part in _BETWEEN.split(text) if _digits(part) >= _WHOLE_NUMBER_DIGITS]
+    return Second(TWO_NUMBERS, parts[0]) if len(parts) > 1 else None
 
 
 def _code(between: str, rest: str) -> str:
-    if sum(map(str.isdigit, rest)) >= _WHOLE_NUMBER_DIGITS or _AND_OR.search(between):
+    if _digits(rest) >= _WHOLE_NUMBER_DIGITS or _AND_OR.search(between):
         return TWO_NUMBERS
     return EXTENSION if _MARK.search(between) else TWO_NUMBERS
+
+
+def _digits(text: str) -> int:
+    return sum(map(str.isdigit, text))

@@ -10,6 +10,7 @@ from pathlib import Path
 from drumbeat.campaigns.actor import actor as this_user
 from drumbeat.campaigns.output.spreadsheet import safe_cell
 from drumbeat.campaigns.phones.normaliser import Normaliser
+from drumbeat.campaigns.phones.old_numbers import EVERY_CHANGE
 from drumbeat.campaigns.phones.phone_text import phone_text
 from drumbeat.campaigns.reject import REASONS
 from drumbeat.campaigns.sql import statements
@@ -29,13 +30,15 @@ EXPORT_HEADER = ("phone", "reason", "added_at", "source")
 @dataclass(frozen=True, slots=True)
 class SuppressionCounts:
     """The counts of a change of the list. `changed` are phones that were added or removed. `unchanged` are
-    phones for which there was nothing to do, including repeated ones.
+    phones for which there was nothing to do, including repeated ones. `hidden` are rows of a workbook that
+    it hides; they were read like all others.
     """
 
     changed: int
     unchanged: int
     rejected: int = 0
     rejects_path: Path | None = None
+    hidden: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +158,7 @@ def _with_aliases(phones: Sequence[int]) -> list[int]:
 
 
 def _read_phones(phones: Sequence[str], region: str | None) -> list[int]:
-    normaliser = Normaliser(region)
+    normaliser = Normaliser(region, EVERY_CHANGE)
     numbers = []
     for phone in phones:
         number = normaliser.normalise(phone)

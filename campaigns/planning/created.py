@@ -112,6 +112,8 @@ class CreatedCampaign:
             "templates": shares_json(self.campaign.templates, counts.recipients),
             "unmatched_languages": dict(self.audience.unmatched),
             "findings": list(self.audience.findings),
+            "countries": dict(self.audience.countries),
+            "kinds": dict(self.audience.kinds),
             "first_messages": [message.as_json() for message in self.audience.first_messages],
         }
 

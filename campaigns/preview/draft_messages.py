@@ -9,7 +9,7 @@ from pathlib import Path
 
 from drumbeat.campaigns.audience.check.row_check import row_check
 from drumbeat.campaigns.audience.open.opening import open_table
-from drumbeat.campaigns.audience.open.reader import RowBatch
+from drumbeat.campaigns.audience.open.reader import RowBatch, is_blank
 from drumbeat.campaigns.describe_database import describe_database
 from drumbeat.campaigns.options.sources import ReadOptions
 from drumbeat.campaigns.options.spec import CampaignSpec
@@ -35,7 +35,7 @@ def read_sample(path: Path, options: ReadOptions) -> Sample:
     with open_table(path, options) as source:
         table = source.table()
         numbered = (row for batch in table.batches() for row in zip(batch.lines, batch.rows, strict=True))
-        rows = list(islice(numbered, SAMPLE_ROWS_MAX))
+        rows = list(islice((row for row in numbered if not is_blank(row[1])), SAMPLE_ROWS_MAX))
     return Sample(tuple(table.header), [line for line, _ in rows], [list(cells) for _, cells in rows])
 
 

@@ -29,6 +29,20 @@ class ExportForm(StrEnum):
     PARQUET = "parquet"
 
 
+class Separator(StrEnum):
+    """What stands between the cells of CSV. Spreadsheets of many countries, such as Germany and France,
+    expect a semicolon.
+    """
+
+    COMMA = "comma"
+    SEMICOLON = "semicolon"
+    TAB = "tab"
+
+    @property
+    def sign(self) -> str:
+        return {"comma": ",", "semicolon": ";", "tab": "\t"}[self]
+
+
 class ExportWriter(Protocol):
     """A writer of pages of values. `close` completes the file; the caller closes its stream."""
 
@@ -49,11 +63,21 @@ def form_of(given: ExportForm | None, output: Path | None) -> ExportForm:
     return form
 
 
-def writer_of(form: ExportForm, file: BinaryIO, campaign: str, columns: Sequence[str]) -> ExportWriter:
-    """Return a writer of this form. If the form has names of columns, they are written already."""
+def writer_of(
+    form: ExportForm,
+    file: BinaryIO,
+    campaign: str,
+    columns: Sequence[str],
+    *,
+    separator: Separator = Separator.COMMA,
+    is_marked: bool = True,
+) -> ExportWriter:
+    """Return a writer of this form. If the form has names of columns, they are written already. `separator`
+    and `is_marked` are for CSV.
+    """
     match form:
         case ExportForm.CSV:
-            return CsvWriter(file, columns)
+            return CsvWriter(file, columns, separator.sign, is_marked=is_marked)
         case ExportForm.XLSX:
             return XlsxWriter(file, columns)
         case ExportForm.JSON_LINES:
@@ -63,14 +87,16 @@ def writer_of(form: ExportForm, file: BinaryIO, campaign: str, columns: Sequence
 
 
 class CsvWriter:
-    """A writer of CSV in UTF-8 with commas. With another `separator`, the file also gets a byte order mark:
-    without it, a spreadsheet reads accents wrong.
+    """A writer of CSV in UTF-8. Without a byte order mark, a spreadsheet reads accents wrong; for a pipe, the
+    mark would be a part of the first name.
     """
 
-    def __init__(self, file: BinaryIO, columns: Sequence[str], separator: str = "") -> None:
+    def __init__(
+        self, file: BinaryIO, columns: Sequence[str], separator: str = ",", *, is_marked: bool = False
+    ) -> None:
         self._file = file
-        self._separator = separator or ","
-        if separator:
+        self._separator = separator
+        if is_marked:
             file.write(codecs.BOM_UTF8)
         self._write([list(map(cell_text, columns))])
 

@@ -12,6 +12,7 @@ from typing import Any
 import asyncpg
 
 from drumbeat.campaigns.phones.normaliser import Normaliser
+from drumbeat.campaigns.phones.old_numbers import EVERY_CHANGE
 from drumbeat.campaigns.reject import REASONS
 from drumbeat.campaigns.results.export import failure_texts
 from drumbeat.campaigns.results.reply_text import reply_text
@@ -108,7 +109,7 @@ def read_spellings(text: str, region: str | None) -> tuple[int, ...]:
     """Return the numbers of a phone in any spelling. A national one needs its region. Raise UsageError if it
     is no phone.
     """
-    phone = Normaliser(region).normalise(text)
+    phone = Normaliser(region, EVERY_CHANGE).normalise(text)
     if isinstance(phone, str):
         national = "" if region else "for a national number, name the country with {region}"
         raise UsageError(

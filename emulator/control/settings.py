@@ -6,12 +6,12 @@ from typing import Any
 
 from drumbeat.emulator.account import Account
 from drumbeat.emulator.config import NumberConfig, check_callback
+from drumbeat.emulator.content.rules import check_depth
 from drumbeat.emulator.control.fields import check_members, field, optional
 from drumbeat.emulator.errors import Refused
 from drumbeat.emulator.events.subscriptions import APP_LIMIT, App
 from drumbeat.emulator.identity import IDENTITY, MANAGEMENT, MESSAGING, QUALITY_RATINGS, Number, Token
 from drumbeat.emulator.messaging_service import MessagingService
-from drumbeat.emulator.templates.template import STATUSES
 from drumbeat.emulator.tiers import LOWEST, limit_of
 from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
@@ -19,9 +19,10 @@ TEST_RECIPIENTS_LIMIT = 5
 CLOCK_STEP_LIMIT_S = 10 * 366 * 86_400
 # Codes with which an account may be locked: the service's own for accounts.
 LOCKS = (0, 368, 131031, 131042)
+_ACCOUNT_MEMBERS = ("id", "verified", "locked", "event", "details", "review", "subscribed")
 _NUMBER_MEMBERS = (
     "id", "rate_per_s", "rate", "account", "test_recipients", "quality_rating", "messaging_limit_tier",
-    "status", "verified_name",
+    "tier_word", "status", "verified_name",
 )  # fmt: skip
 
 
@@ -62,13 +63,20 @@ class SettingsControl:
         return json_reply({"success": True})
 
     def set_account(self, request: Request) -> Reply:
-        """Change an account: `{"id", "verified"?, "locked"?, "event"?}`. An unknown id opens an account."""
+        """Change an account: `{"id", "verified"?, "locked"?, "subscribed"?}`. An unknown id opens an account.
+
+        `event` announces an event of it, with the members of `details`; `review` the decision of its review.
+        `subscribed` is whether the first app gets its events.
+        """
         content = parse_object(request.body)
-        check_members(content, "id", "verified", "locked", "event")
+        check_members(content, *_ACCOUNT_MEMBERS)
         account_id, event = field(content, "id", str), optional(content, "event", str)
         verified, locked = optional(content, "verified", bool), optional(content, "locked", int)
         if locked is not None and locked not in LOCKS:
             raise Refused(100, f"locked is one of {LOCKS}")
+        subscribed, details = optional(content, "subscribed", bool), optional(content, "details", dict)
+        review = optional(content, "review", str)
+        check_depth(details)
         account = self._service.accounts.get(account_id)
         if account is None:
             account = _try(self._service.open_account, account_id)
@@ -77,8 +85,12 @@ class SettingsControl:
             self._let_tiers_follow(account)
         if locked is not None:
             account.locked = locked
+        if subscribed is not None:
+            self._service.subscriptions.let_hear(account, hears=subscribed)
         if event is not None:
-            self._service.standing.announce_account(account, event)
+            self._service.standing.announce_account(account, event, details or {})
+        if review is not None:
+            self._service.standing.announce_review(account, review)
         return json_reply({"success": True})
 
     def _let_tiers_follow(self, account: Account) -> None:
@@ -103,8 +115,9 @@ class SettingsControl:
 
     def set_number(self, request: Request) -> Reply:
         """Change a number: `{"id", "rate_per_s"?, "account"?, "test_recipients"?, "quality_rating"?,
-        "messaging_limit_tier"?, "status"?, "verified_name"?}`. An unknown id registers a number. A known one
-        keeps what is not named.
+        "messaging_limit_tier"?, "tier_word"?, "status"?, "verified_name"?}`. An unknown id registers a
+        number. A known one keeps what is not named. `tier_word` is any word, which lists and events show in
+        place of the limit's own.
         """
         content = parse_object(request.body)
         check_members(content, *_NUMBER_MEMBERS)
@@ -113,6 +126,7 @@ class SettingsControl:
         words = {name: optional(content, name, str) for name in ("status", "verified_name")}
         testers = _test_recipients(content.get("test_recipients"))
         tier, rating = _standing(content)
+        tier_word = optional(content, "tier_word", str)
         number = self._service.numbers.get(number_id)
         self._check_tier(tier, number.account_id if number else content.get("account"))
         if number is None:
@@ -126,6 +140,8 @@ class SettingsControl:
             number.test_recipients = testers
         if tier is not None and tier != number.tiers.word:
             self._service.standing.set_tier(number, tier, "ONBOARDING")
+        if "tier_word" in content:
+            self._service.standing.set_word(number, tier_word, "DOWNGRADE")
         if rating is not None and rating != number.quality_rating:
             self._service.standing.set_quality(number, rating)
         return json_reply({"success": True, "rate_per_s": number.window.rate_per_s})
@@ -165,20 +181,6 @@ class SettingsControl:
         )
         _try(self._service.tokens.add, token)
         return json_reply({"success": True})
-
-    def set_template_status(self, request: Request) -> Reply:
-        """Decide a review, pause or disable a template: `{"status", "language"?, "reason"?}`."""
-        content = parse_object(request.body)
-        check_members(content, "status", "language", "reason")
-        status = field(content, "status", str)
-        if status not in STATUSES:
-            raise Refused(100, f"status is one of {', '.join(STATUSES)}")
-        language, reason = optional(content, "language", str), optional(content, "reason", str) or "NONE"
-        name = request.variables["name"]
-        return json_reply({
-            "success": True,
-            "changed": self._service.reviewer.decide(name, language, status, reason),
-        })  # fmt: skip
 
     def set_callback(self, request: Request) -> Reply:
         """Set the first app's subscriber from now on: `{"url"}`, or null for none."""

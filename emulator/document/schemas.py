@@ -4,7 +4,6 @@ from typing import Any
 
 from drumbeat.emulator.content.table import CHECKS, MEDIA_TYPES
 from drumbeat.emulator.templates.template import CATEGORIES, STATUSES
-from drumbeat.emulator.tiers import PATTERN
 
 Schema = dict[str, Any]
 
@@ -86,7 +85,7 @@ def schemas(product: str) -> dict[str, Schema]:
                 "display_phone_number": TEXT,
                 "verified_name": TEXT,
                 "quality_rating": {"enum": ["GREEN", "YELLOW", "RED", "UNKNOWN"]},
-                "messaging_limit_tier": {"type": "string", "pattern": PATTERN},
+                "messaging_limit_tier": TEXT,
                 "status": TEXT,
                 "throughput": record({"level": {"enum": ["STANDARD", "HIGH"]}}),
             },

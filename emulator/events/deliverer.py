@@ -72,20 +72,24 @@ class Deliverer:
         self, session: aiohttp.ClientSession, clock: Clock, subscriber: Subscriber, batch: Batch
     ) -> None:
         try:
-            delivered = await _post(session, subscriber, batch.body)
+            delivered = await _post(session, subscriber, batch)
         finally:
             subscriber.in_flight -= 1
             subscriber.in_flight_updates -= batch.updates
         subscriber.settle(batch, delivered=delivered, now_ns=clock.now_ns())
 
 
-async def _post(session: aiohttp.ClientSession, subscriber: Subscriber, body: bytes) -> bool:
+async def _post(session: aiohttp.ClientSession, subscriber: Subscriber, batch: Batch) -> bool:
     headers = {
         "Content-Type": "application/json",
-        "X-Hub-Signature-256": signature(body, subscriber.app_secret),
+        "X-Hub-Signature-256": signature(batch.body, subscriber.app_secret),
     }
+    if batch.encoding is not None:
+        headers["Content-Encoding"] = batch.encoding
     try:
-        async with session.post(subscriber.url, data=body, headers=headers, allow_redirects=False) as reply:
+        async with session.post(
+            subscriber.url, data=batch.body, headers=headers, allow_redirects=False
+        ) as reply:
             return reply.status == 200
     except (aiohttp.ClientError, TimeoutError, OSError):
         return False

@@ -10,8 +10,12 @@ from typing import Any, NamedTuple
 import orjson
 
 MESSAGES = "messages"
+USER_PREFERENCES = "user_preferences"
 TEMPLATE_STATUS = "message_template_status_update"
 QUALITY_UPDATE = "phone_number_quality_update"
+TEMPLATE_QUALITY = "message_template_quality_update"
+TEMPLATE_CATEGORY = "template_category_update"
+ACCOUNT_REVIEW = "account_review_update"
 ACCOUNT_UPDATE = "account_update"
 _JSON_ESCAPE = "json_escape"
 
@@ -19,8 +23,9 @@ _JSON_ESCAPE = "json_escape"
 class Update(NamedTuple):
     """One update of an event.
 
-    For the field `messages`, `list_name` is `statuses` or `messages`, `value` one element of it, `contact`
-    the writer of an incoming message; for other fields `value` is the whole change.
+    For the fields `messages` and `user_preferences`, `list_name` is `statuses`, `messages` or
+    `user_preferences`, `value` one element of it, `contact` the customer whom it is about; for other fields
+    `value` is the whole change.
     """
 
     account_id: str
@@ -31,24 +36,28 @@ class Update(NamedTuple):
     contact: dict[str, Any] | None = None
 
 
-def envelope(updates: Iterable[Update], product: str, displays: dict[str, str]) -> bytes:
-    """Return the body of one POST. `displays` gives the display phone number of each number id."""
+def envelope(updates: Iterable[Update], product: str, displays: dict[str, str], unix_s: int) -> bytes:
+    """Return the body of one POST at a time. `displays` gives the display phone number of each number id."""
     entries: dict[str, list[dict[str, Any]]] = {}
-    lists: dict[tuple[str | None, str], dict[str, Any]] = {}
+    lists: dict[tuple[str, str | None, str], dict[str, Any]] = {}
     for update in updates:
         changes = entries.setdefault(update.account_id, [])
         if update.list_name is None:
             changes.append({"value": update.value, "field": update.field})
             continue
-        value = lists.get((update.number_id, update.list_name))
+        key = update.account_id, update.number_id, update.list_name
+        value = lists.get(key)
         if value is None:
             value = _messages_value(update, product, displays)
-            lists[update.number_id, update.list_name] = value
+            lists[key] = value
             changes.append({"value": value, "field": update.field})
         value[update.list_name].append(update.value)
         if update.contact is not None and update.contact not in value["contacts"]:
             value["contacts"].append(update.contact)
-    entry = [{"id": account_id, "changes": changes} for account_id, changes in entries.items()]
+    # Without a time, a client by others fails (open point).
+    entry = [
+        {"id": account_id, "time": unix_s, "changes": changes} for account_id, changes in entries.items()
+    ]
     return _escaped(orjson.dumps({"object": f"{product}_business_account", "entry": entry}))
 
 

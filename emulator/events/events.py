@@ -1,13 +1,13 @@
 """The events: statuses that are due and other updates, queued for the subscribers."""
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from drumbeat.emulator.account import Account
 from drumbeat.emulator.clock import Clock
+from drumbeat.emulator.deliveries import Deliveries
 from drumbeat.emulator.events.envelope import MESSAGES, Update
-from drumbeat.emulator.events.subscriber import Subscriber
+from drumbeat.emulator.events.subscriber import ALL_FIELDS, Subscriber
 from drumbeat.emulator.faults.table import Faults
 from drumbeat.emulator.identity import Number
 from drumbeat.emulator.ledger.kinds import MessageKind
@@ -16,7 +16,6 @@ from drumbeat.emulator.schedule import DELIVERED, FAILED, READ, SENT, Status, St
 
 # Statuses moved at once, so that a jump of the clock does not stall the sends.
 PUMP_LIMIT = 5_000
-HALF_HOUR_S = 1800
 
 
 class Events:
@@ -27,6 +26,7 @@ class Events:
         clock: Clock,
         ledger: Ledger,
         schedule: StatusSchedule,
+        deliveries: Deliveries,
         faults: Faults,
         numbers: Mapping[str, Number],
         accounts: Mapping[str, Account],
@@ -35,18 +35,20 @@ class Events:
         self.subscribers: list[Subscriber] = []
         self._ledger = ledger
         self._schedule = schedule
+        self._deliveries = deliveries
         self._faults = faults
         self._numbers = numbers
         self._accounts = accounts
         # indexes of messages that failed because their template was paused after acceptance
         self._stopped: set[int] = set()
-        # (phone number id, half hour since 1970) -> delivered
-        self._delivered: Counter[tuple[str, int]] = Counter()
 
     def announce(self, update: Update) -> None:
-        """Queue an event for every subscriber of its account and field."""
+        """Queue an event for every subscriber of its account and field. An account or a field that the
+        service does not know is for every subscriber.
+        """
         for subscriber in self.subscribers:
-            if subscriber.wants(update.account_id, update.field):
+            is_known = update.account_id in self._accounts and update.field in ALL_FIELDS
+            if not is_known or subscriber.wants(update.account_id, update.field):
                 subscriber.queue(update)
 
     def move_due(self) -> None:
@@ -60,7 +62,7 @@ class Events:
         for status in self._faults.apply_to_statuses(due, self._schedule, now_ns, self._number_of):
             number_id = self._number_of(status.message)
             if status.status == DELIVERED:
-                self._delivered[number_id, self._clock.unix_s(status.due_ns) // HALF_HOUR_S] += 1
+                self._deliveries.count(number_id, status.due_ns)
             account_id = self._numbers[number_id].account_id
             for subscriber in self.subscribers:
                 if subscriber.wants(account_id, MESSAGES):
@@ -90,23 +92,13 @@ class Events:
         found = account.book.get(*kind.template_key)
         return found is not None and found.status in ("PAUSED", "DISABLED")
 
-    def delivered_between(self, number_id: str, begin_s: int, end_s: int) -> int:
-        """Return the count of delivered statuses of a number in these half hours."""
-        return sum(
-            count
-            for (number, half_hour), count in self._delivered.items()
-            if number == number_id and begin_s <= half_hour * HALF_HOUR_S < end_s
-        )
-
     def dump(self) -> dict[str, Any]:
-        """Return counts and stopped messages, for a snapshot."""
-        delivered = [[*key, count] for key, count in self._delivered.items()]
-        return {"stopped": sorted(self._stopped), "delivered": delivered}
+        """Return the stopped messages, for a snapshot."""
+        return {"stopped": sorted(self._stopped)}
 
     def load(self, state: dict[str, Any]) -> None:
         """Restore a dumped state."""
         self._stopped = set(state["stopped"])
-        self._delivered = Counter({(number, half_hour): n for number, half_hour, n in state["delivered"]})
 
     def summary(self) -> dict[str, Any]:
         """Return the counts over all subscribers, and each of them."""

@@ -1,5 +1,6 @@
 """The packing of a subscriber's updates into the body of a POST. Statuses get their details only now."""
 
+import gzip
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -10,12 +11,16 @@ from drumbeat.emulator.config import EmulatorConfig
 from drumbeat.emulator.errors import KINDS
 from drumbeat.emulator.events.envelope import MESSAGES, Update, envelope
 from drumbeat.emulator.events.subscriber import Batch, Subscriber
+from drumbeat.emulator.faults.table import Faults
 from drumbeat.emulator.identity import Number
 from drumbeat.emulator.ledger.kinds import MessageKind
 from drumbeat.emulator.ledger.ledger import Ledger
+from drumbeat.emulator.naming import named
 from drumbeat.emulator.people import People
-from drumbeat.emulator.schedule import STATUS_WORDS, Status
+from drumbeat.emulator.schedule import STATUS_WORDS, Marks, Status
 
+# The account in the entry of an event that is marked as another's.
+OTHER_ACCOUNT = "999999999999999"
 DETAILS = {
     131026: "the recipient is not on the network or has blocked the business",
     132015: "the template was paused after the message was accepted",
@@ -32,13 +37,16 @@ class Packer:
         ledger: Ledger,
         numbers: Mapping[str, Number],
         accounts: Mapping[str, Account],
+        *,
         people: People,
+        faults: Faults,
     ) -> None:
         self._config = config
         self._ledger = ledger
         self._numbers = numbers
         self._accounts = accounts
         self._people = people
+        self._faults = faults
         self._clock = clock
         self._batches = 0
 
@@ -54,19 +62,26 @@ class Packer:
         self._batches += 1
         updates = (self._update(each) if isinstance(each, Status) else each for each in waiting)
         displays = {number.id: number.display_phone_number for number in self._numbers.values()}
-        body = envelope(updates, self._config.product, displays)
-        return Batch(now_ns, self._batches, body, len(waiting), 1, now_ns)
+        body = envelope(updates, self._config.product, displays, self._clock.unix_s(now_ns))
+        encoding = self._faults.encoding_of_post(now_ns)
+        if encoding is not None:
+            body = gzip.compress(body, mtime=0)
+        return Batch(now_ns, self._batches, body, len(waiting), 1, now_ns, encoding)
 
     def _update(self, status: Status) -> Update:
         ledger = self._ledger
         kind = ledger.kind(status.message)
         account_id = self._numbers[kind.number_id].account_id
+        recipient = ledger.recipient(status.message)
         value: dict[str, Any] = {
             "id": ledger.wamid(status.message),
             "status": STATUS_WORDS[status.status],
             "timestamp": str(self._clock.unix_s(status.due_ns)),
-            "recipient_id": self._people.wa_id(ledger.recipient(status.message)),
+            "recipient_id": self._people.wa_id(recipient),
         }
+        if not self._people.all_plain:
+            del value["recipient_id"]
+            value.update(self._people.naming(recipient).recipient())
         tag = ledger.tag(status.message)
         if tag is not None:
             value["biz_opaque_callback_data"] = tag
@@ -74,7 +89,21 @@ class Packer:
             value["errors"] = [_error(status.error_code)]
         else:
             value["pricing"] = self._pricing(account_id, kind)
+        if status.marks:
+            self._write_otherwise(status, value)
+            account_id = OTHER_ACCOUNT if status.marks & Marks.ELSEWHERE else account_id
         return Update(account_id, kind.number_id, MESSAGES, value, "statuses")
+
+    def _write_otherwise(self, status: Status, value: dict[str, Any]) -> None:
+        """Change a status into the form that its marks ask for."""
+        recipient = self._ledger.recipient(status.message)
+        wa_id, user_id = self._people.wa_id(recipient), self._people.user_id(recipient)
+        for mark, how in ((Marks.PLUS, "plus"), (Marks.USER_ID, "user-id")):
+            if status.marks & mark:
+                value.pop("recipient_id", None)
+                value.update(named(how, wa_id, user_id).recipient())
+        if status.marks & Marks.UNBILLED and "pricing" in value:
+            value["pricing"] = {name: each for name, each in value["pricing"].items() if name != "billable"}
 
     def _pricing(self, account_id: str, kind: MessageKind) -> dict[str, Any]:
         return _pricing(self._accounts[account_id].category(kind.template_key))
@@ -83,7 +112,10 @@ class Packer:
 @cache
 def _pricing(category: str) -> dict[str, Any]:
     """Return the price of a category. All statuses of the category share it, so it is never changed."""
-    return {"billable": category != "service", "pricing_model": "PMP", "category": category}
+    kind = "free_customer_service" if category == "service" else "regular"
+    return {
+        "billable": category != "service", "pricing_model": "PMP", "type": kind, "category": category
+    }  # fmt: skip
 
 
 def _error(code: int) -> dict[str, Any]:

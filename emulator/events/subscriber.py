@@ -20,7 +20,9 @@ RETRY_WAIT_LIMIT_S = 900.0
 GIVE_UP_AFTER_S = 7 * 24 * 3600
 
 ALL_FIELDS = frozenset({
-    "messages", "message_template_status_update", "phone_number_quality_update", "account_update",
+    "messages", "user_preferences", "message_template_status_update", "message_template_quality_update",
+    "template_category_update", "phone_number_quality_update", "account_update", "account_review_update",
+    "account_alerts", "business_capability_update", "security",
 })  # fmt: skip
 
 
@@ -33,6 +35,7 @@ class Batch(NamedTuple):
     updates: int
     deliveries: int
     made_ns: int
+    encoding: str | None = None
 
 
 @dataclass(slots=True)

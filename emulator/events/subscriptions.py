@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from drumbeat.emulator.account import Account
 from drumbeat.emulator.config import EmulatorConfig
+from drumbeat.emulator.deliveries import Deliveries
 from drumbeat.emulator.events.events import Events
 from drumbeat.emulator.events.subscriber import ALL_FIELDS, Subscriber
-from drumbeat.emulator.schedule import StatusSchedule
 
 APP_LIMIT = 1_000
 
@@ -59,7 +59,7 @@ class Subscriptions:
         config: EmulatorConfig,
         accounts: Mapping[str, Account],
         events: Events,
-        schedule: StatusSchedule,
+        deliveries: Deliveries,
     ) -> None:
         self.apps = {config.app_id: App(config.app_id, config.app_secret)}
         self.callback: str | None = None
@@ -67,7 +67,7 @@ class Subscriptions:
         self._config = config
         self._accounts = accounts
         self._events = events
-        self._schedule = schedule
+        self._deliveries = deliveries
 
     def set_callback(self, url: str | None) -> None:
         """Subscribe `url` to every field for the first app, without verification; None unsubscribes it."""
@@ -77,6 +77,15 @@ class Subscriptions:
             app.subscriber = None
         else:
             app.subscribe(url, ALL_FIELDS, self._config.event_retry_wait_s)
+        self.refresh()
+
+    def let_hear(self, account: Account, *, hears: bool) -> None:
+        """Set whether the first app gets the events of an account."""
+        app_id = self._config.app_id
+        if hears:
+            account.subscribed_apps.add(app_id)
+        else:
+            account.subscribed_apps.discard(app_id)
         self.refresh()
 
     def turn_statuses(self, *, on: bool) -> None:
@@ -91,4 +100,4 @@ class Subscriptions:
             callback for app in self.apps.values() for callback in app.share_accounts(accounts)
         ]
         # Without a subscriber no status is planned.
-        self._schedule.wanted = self.statuses_on and bool(self._events.subscribers)
+        self._deliveries.plan_statuses(wanted=self.statuses_on and bool(self._events.subscribers))

@@ -6,9 +6,9 @@ before the message is accepted; REPLY when it is in the ledger; ANSWER to every 
 
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 import orjson
 
@@ -34,7 +34,8 @@ class Exchange:
 
     If `reply` is set before acceptance, the message is not accepted. Nor is it with `refused`, the error to
     answer with. `chunk_bytes`: the reply goes out in pieces of this size with `pause_s` between them.
-    `fails_with`: the code of the `failed` status that an accepted message gets.
+    `fails_with`: the code of the `failed` status that an accepted message gets. `happenings`: what else
+    happens if it is accepted; see `faults.happenings`.
     """
 
     number_id: str
@@ -46,6 +47,7 @@ class Exchange:
     quality: str | None = None
     fails_with: int | None = None
     ending: Ending = Ending.KEEP
+    happenings: list[Any] = field(default_factory=list)
 
 
 class ExchangeEffect(Protocol):
@@ -133,12 +135,14 @@ class Refusal:
     code: int
     status: int
     headers: tuple[tuple[str, str], ...] = ()
+    extra: tuple[tuple[str, object], ...] = ()
     stage: ExchangeStage = ExchangeStage.ACCEPT
 
     def apply(self, exchange: Exchange, _chance: random.Random, /) -> None:
         """Answer with the error in place of acceptance."""
         exchange.refused = Refused(self.code, "a fault that was configured", self.status)
         exchange.refused.headers = self.headers
+        exchange.refused.extra = self.extra
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,12 +213,17 @@ def slow_bytes(options: Options) -> SlowBytes:
 
 
 def refusal(options: Options) -> Refusal:
-    """Return the fault. Options with defaults: `code` (131016), `status` (the code's own), `retry_after_s`
-    and `regain_minutes` (none).
+    """Return the fault. Options with defaults: `code` (131016), `status` (the code's own), `retry_after_s`,
+    `regain_minutes`, `is_transient` and `error_subcode` (none).
     """
     code = whole_of(options, "code", 131016, 0, 2**31 - 1)
     usual = KINDS[code].status if code in KINDS else 400
-    return Refusal(code, whole_of(options, "status", usual, 400, 599), _waits(options))
+    extra: list[tuple[str, object]] = []
+    if "is_transient" in options:
+        extra.append(("is_transient", flag_of(options, "is_transient")))
+    if "error_subcode" in options:
+        extra.append(("error_subcode", whole_of(options, "error_subcode", 0, 0, 2**31 - 1)))
+    return Refusal(code, whole_of(options, "status", usual, 400, 599), _waits(options), tuple(extra))
 
 
 def throttle_storm(options: Options) -> Refusal:

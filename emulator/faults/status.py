@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from drumbeat.emulator.clock import SECOND_NS
 from drumbeat.emulator.faults.options import Options, number_of
-from drumbeat.emulator.schedule import Status, StatusSchedule
+from drumbeat.emulator.schedule import Marks, Status, StatusSchedule
 
 # Returns the statuses to send instead of the one at an index of the due batch. The random stream is the
 # fault's own. The schedule takes statuses that are sent later.
@@ -36,6 +36,17 @@ def reordered(
     return [batch[index]]
 
 
+def marked(mark: Marks) -> StatusEffect:
+    """Return the fault that sends a status in another form."""
+
+    def effect(
+        batch: list[Status], index: int, _schedule: StatusSchedule, _chance: random.Random
+    ) -> list[Status]:
+        return [batch[index]._replace(marks=int(batch[index].marks | mark))]
+
+    return effect
+
+
 def late(options: Options) -> StatusEffect:
     """Return the fault that sends a status after `delay_s` (5)."""
     delay_ns = round(number_of(options, "delay_s", 5, 0, 31 * 86_400) * SECOND_NS)
@@ -43,7 +54,7 @@ def late(options: Options) -> StatusEffect:
     def effect(
         batch: list[Status], index: int, schedule: StatusSchedule, _chance: random.Random
     ) -> list[Status]:
-        schedule.add(batch[index]._replace(due_ns=batch[index].due_ns + delay_ns, is_faulted=True))
+        schedule.add(batch[index]._replace(due_ns=batch[index].due_ns + delay_ns, marks=int(Marks.DELAYED)))
         return []
 
     return effect

@@ -7,11 +7,12 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from drumbeat.emulator.clock import SECOND_NS, Clock
 from drumbeat.emulator.config import ConfigError, FaultConfig
 from drumbeat.emulator.faults import exchange as on_exchange
+from drumbeat.emulator.faults import happenings
 from drumbeat.emulator.faults import status as on_status
 from drumbeat.emulator.faults.exchange import Exchange, ExchangeEffect, ExchangeStage
 from drumbeat.emulator.faults.options import Options, number_of
 from drumbeat.emulator.faults.status import StatusEffect
-from drumbeat.emulator.schedule import Status, StatusSchedule
+from drumbeat.emulator.schedule import Marks, Status, StatusSchedule
 
 FAULTS_LIMIT = 1_000
 
@@ -26,6 +27,7 @@ class FaultKind(NamedTuple, Generic[Effect]):
 
     make: Callable[[Options], Effect]
     options: tuple[str, ...] = ()
+    common: tuple[str, ...] = COMMON_OPTIONS
 
 
 _WAITS = ("status", "retry_after_s", "regain_minutes")
@@ -38,16 +40,34 @@ EXCHANGE_KINDS: dict[str, FaultKind[ExchangeEffect]] = {
     "latency": FaultKind(on_exchange.latency, ("median_ms", "sigma")),
     "slow-bytes": FaultKind(on_exchange.slow_bytes, ("chunk_bytes", "pause_ms")),
     "throttle-storm": FaultKind(on_exchange.throttle_storm, _WAITS),
-    "refusal": FaultKind(on_exchange.refusal, ("code", *_WAITS)),
+    "refusal": FaultKind(on_exchange.refusal, ("code", *_WAITS, "is_transient", "error_subcode")),
     "message-status": FaultKind(on_exchange.message_status, ("word",)),
     "failed-status": FaultKind(on_exchange.failed_status, ("code",)),
     "quality-loss": FaultKind(on_exchange.quality_loss, ("rating",)),
+    "reply": FaultKind(happenings.reply, ("text", "type", "sender", "quote")),
+    "preference": FaultKind(happenings.preference, ("value", "sender")),
+    "number-change": FaultKind(happenings.number_change, ("to",)),
+    "account-event": FaultKind(happenings.account_event, ("event", "account")),
+    "account-review": FaultKind(happenings.account_review, ("decision", "account")),
+    "template-event": FaultKind(happenings.template_event, ("event", "account")),
+    "template-quality": FaultKind(happenings.template_quality, ("score",)),
+    "template-category": FaultKind(happenings.template_category, ("category", "upcoming")),
+    "tier-change": FaultKind(happenings.tier_change, ("word", "event")),
+    "subscription-loss": FaultKind(happenings.subscription_loss),
 }
 STATUS_KINDS: dict[str, FaultKind[StatusEffect]] = {
     "events-missing": FaultKind(lambda _: on_status.missing),
     "events-duplicate": FaultKind(lambda _: on_status.duplicate),
     "events-late": FaultKind(on_status.late, ("delay_s",)),
     "events-reordered": FaultKind(lambda _: on_status.reordered),
+    "events-with-plus": FaultKind(lambda _: on_status.marked(Marks.PLUS)),
+    "events-by-user-id": FaultKind(lambda _: on_status.marked(Marks.USER_ID)),
+    "events-unbilled": FaultKind(lambda _: on_status.marked(Marks.UNBILLED)),
+    "events-of-another-account": FaultKind(lambda _: on_status.marked(Marks.ELSEWHERE)),
+}
+# A POST carries events of several numbers.
+POST_KINDS: dict[str, FaultKind[str]] = {
+    "events-packed": FaultKind(lambda _: "gzip", common=("from_s", "until_s")),
 }
 
 
@@ -119,6 +139,7 @@ class Faults:
         # The send path looks at these only, and takes its fast way when there are none.
         self.of_exchange: list[tuple[Fault, ExchangeEffect]] = []
         self._of_status: list[tuple[Fault, StatusEffect]] = []
+        self._of_post: list[tuple[Fault, str]] = []
 
     def __iter__(self) -> Iterator[Fault]:
         return iter(self._faults)
@@ -133,14 +154,17 @@ class Faults:
         elif (of_status := STATUS_KINDS.get(config.kind)) is not None:
             fault, status_effect = self._made_of(config, of_status)
             self._of_status.append((fault, status_effect))
+        elif (of_post := POST_KINDS.get(config.kind)) is not None:
+            fault, encoding = self._made_of(config, of_post)
+            self._of_post.append((fault, encoding))
         else:
-            kinds = ", ".join([*EXCHANGE_KINDS, *STATUS_KINDS])
+            kinds = ", ".join([*EXCHANGE_KINDS, *STATUS_KINDS, *POST_KINDS])
             raise ConfigError(f"a fault is one of {kinds}, not {config.kind!r}")
         self._made += 1
         self._faults.append(fault)
 
     def _made_of(self, config: FaultConfig, kind: FaultKind[Effect]) -> tuple[Fault, Effect]:
-        known = (*kind.options, *COMMON_OPTIONS)
+        known = (*kind.options, *kind.common)
         # With a misspelt option ignored, a test would run without the fault that it asked for.
         if unknown := sorted(set(config.options) - set(known)):
             raise ConfigError(f"fault {config.kind} takes {', '.join(known)}, not {', '.join(unknown)}")
@@ -158,6 +182,7 @@ class Faults:
         self._faults.clear()
         self.of_exchange.clear()
         self._of_status.clear()
+        self._of_post.clear()
 
     def apply(self, stage: ExchangeStage, exchange: Exchange) -> None:
         """Apply the faults of a stage to an exchange."""
@@ -165,6 +190,10 @@ class Faults:
         for fault, effect in self.of_exchange:
             if effect.stage is stage and fault.occurs(exchange.number_id, now_ns):
                 effect.apply(exchange, fault.chance)
+
+    def encoding_of_post(self, now_ns: int) -> str | None:
+        """Return the content encoding of the next body of events, or None for the plain one."""
+        return next((encoding for fault, encoding in self._of_post if fault.occurs(None, now_ns)), None)
 
     def apply_to_statuses(
         self, due: list[Status], schedule: StatusSchedule, now_ns: int, number_of: Callable[[int], str]
@@ -177,7 +206,7 @@ class Faults:
             results: list[Status] = []
             for index in range(len(due)):
                 number_id = number_of(due[index].message) if fault.number_id else None
-                if not due[index].is_faulted and fault.occurs(number_id, now_ns):
+                if not due[index].marks & Marks.DELAYED and fault.occurs(number_id, now_ns):
                     results += effect(due, index, schedule, fault.chance)
                 else:
                     results.append(due[index])

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from drumbeat.emulator.account import Account
 from drumbeat.emulator.clock import SECOND_NS
+from drumbeat.emulator.deliveries import HALF_HOUR_S
 from drumbeat.emulator.errors import Refused
-from drumbeat.emulator.events.events import HALF_HOUR_S
 from drumbeat.emulator.messaging_service import MessagingService
 
 _CALL = re.compile(r"(?<![\w.])(\w+)((?:\.\w+\([^)]*\))*)")
@@ -26,6 +26,11 @@ GRANULARITIES_S = {
     "MONTHLY": 30 * 86_400,
 }
 POINTS_LIMIT = 5_000
+# The arguments that are served; for some, the values that one of the fields takes (open point).
+_DIMENSIONS: dict[str, dict[str, set[str]]] = {
+    **{argument: {} for argument in ("start", "end", "granularity", "phone_numbers")},
+    "dimensions": {"analytics": set(), "conversation_analytics": {"CONVERSATION_CATEGORY"}},
+}
 # The cost of a conversation by category, in the account's currency: invented, but in a plausible relation.
 COSTS = {"marketing": 0.0625, "utility": 0.0080, "authentication": 0.0315, "service": 0.0}
 
@@ -56,13 +61,26 @@ class Analytics:
         answer: dict[str, Any] = {}
         for name, arguments in _CALL.findall(fields):
             if name == "analytics":
-                answer[name] = self._messages(account, _read_query(arguments))
+                await self._service.deliveries.catch_up()
+                answer[name] = self._messages(account, self._query(account, name, arguments))
             elif name == "conversation_analytics":
-                points = await self._conversations(account, _read_query(arguments))
+                points = await self._conversations(account, self._query(account, name, arguments))
                 answer[name] = {"data": [{"data_points": points}]}
             elif name.endswith("analytics"):
                 raise Refused(100, f"{name} is not served; analytics and conversation_analytics are")
         return answer
+
+    def _query(self, account: Account, name: str, arguments: str) -> Query:
+        query = _read_query(name, arguments)
+        known = {
+            each
+            for number in self._service.numbers.values()
+            if number.account_id == account.id
+            for each in (number.id, number.display_phone_number)
+        }
+        if strangers := sorted(query.numbers - known):
+            raise Refused(100, f"{name}: the account has no phone number {', '.join(strangers)}")
+        return query
 
     def _messages(self, account: Account, query: Query) -> dict[str, Any]:
         numbers = self._numbers(account, query)
@@ -74,7 +92,7 @@ class Analytics:
                     self._service.ledger.count(number, *self._ns(begin_s, end_s)) for number in numbers
                 ),
                 "delivered": sum(
-                    self._service.events.delivered_between(number, begin_s, end_s) for number in numbers
+                    self._service.deliveries.between(number, begin_s, end_s) for number in numbers
                 ),
             }
             for begin_s, end_s in _steps(query)
@@ -124,8 +142,13 @@ class Analytics:
         return clock.at_unix_s(begin_s), clock.at_unix_s(end_s)
 
 
-def _read_query(arguments: str) -> Query:
+def _read_query(name: str, arguments: str) -> Query:
     given = dict(_ARGUMENT.findall(arguments))
+    for argument, value in given.items():
+        wanted = set(re.findall(r"\w+", value))
+        # A filter that is ignored would give the figures of something else.
+        if argument not in _DIMENSIONS or not wanted <= _DIMENSIONS[argument].get(name, wanted):
+            raise Refused(100, f"{name}.{argument}({value}) is not served")
     granularity = given.get("granularity", "DAY")
     try:
         start_s, end_s = int(given["start"]), int(given["end"])

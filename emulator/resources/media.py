@@ -26,8 +26,8 @@ class MediaEndpoints:
             raise Refused(100, "file is required")
         file = form["file"]
         mime_type = form["type"].content.decode("ascii", "replace").strip() if "type" in form else ""
-        if "/" not in mime_type:
-            raise Refused(100, "type is required: the MIME type of the file")
+        if not mime_type:
+            raise Refused(100, "type is required: the MIME type of the file, such as image/jpeg")
         item = self._service.media.keep(number.id, mime_type, file.content)
         return json_reply({"id": item.id})
 

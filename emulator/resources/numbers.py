@@ -8,7 +8,7 @@ from drumbeat.emulator.errors import Refused
 from drumbeat.emulator.identity import Number
 from drumbeat.emulator.messaging_service import MessagingService
 from drumbeat.emulator.resources.access import account_of, managed_number_of, number_of
-from drumbeat.emulator.resources.paging import page, select
+from drumbeat.emulator.resources.paging import check_query, page, select
 from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply
 
 _PIN = re.compile(r"[0-9]{6}", re.ASCII)
@@ -41,6 +41,7 @@ class NumberEndpoints:
     def list(self, request: Request) -> Reply:
         """List the numbers of an account, in the order they were registered."""
         account = account_of(self._service, request)
+        check_query(request)
         numbers = self._service.numbers.values()
         records = [number_record(number) for number in numbers if number.account_id == account.id]
         return page(request, records, self._service.base_url)
@@ -113,7 +114,7 @@ def number_record(number: Number) -> dict[str, Any]:
         "display_phone_number": number.display_phone_number,
         "verified_name": number.verified_name,
         "quality_rating": number.quality_rating,
-        "messaging_limit_tier": number.tiers.word,
+        "messaging_limit_tier": number.tier_shown,
         "status": number.status,
         "throughput": {"level": number.throughput_level},
     }

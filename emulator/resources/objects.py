@@ -37,7 +37,8 @@ class ObjectEndpoints:
                 token = token_of(self._service, request, MANAGEMENT)
                 self._service.tokens.check(token, MANAGEMENT, account.id)
                 spend_call(self._service, account, token)
-                return json_reply(select(template.record(), request.query.get("fields")))
+                wanted = request.query.get("fields")
+                return json_reply(select(template.record(wanted), wanted))
         return self._media.show(request, object_id)
 
     def delete(self, request: Request) -> Reply:

@@ -14,6 +14,15 @@ LARGEST_LIMIT = 1_000
 Record = Mapping[str, Any]
 
 
+PAGE_QUERY = ("limit", "after", "before", "fields", "summary")
+
+
+def check_query(request: Request, *known: str) -> None:
+    """Raise `Refused` (100) for a filter that the list does not have: ignored, it would give another list."""
+    if unknown := sorted(set(request.query) - {*PAGE_QUERY, *known}):
+        raise Refused(100, f"the query takes {', '.join((*known, *PAGE_QUERY))}, not {', '.join(unknown)}")
+
+
 def page(request: Request, records: Sequence[Record], base_url: str, summary: Record | None = None) -> Reply:
     """Return the page of `records` that the query's `limit`, `after`, `before` and `fields` ask for.
 

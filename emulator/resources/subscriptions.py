@@ -3,6 +3,7 @@ events.
 """
 
 import secrets
+from collections.abc import Mapping
 from typing import Any
 
 import aiohttp
@@ -33,6 +34,7 @@ class SubscriptionEndpoints:
         """
         app = self._app(request)
         content = {**request.query, **(parse_object(request.body) if request.body else {})}
+        self._check_object(content)
         url, verify_token = _callback(content, "callback_url")
         fields = _fields(content.get("fields"))
         await _verify(url, verify_token)
@@ -48,13 +50,16 @@ class SubscriptionEndpoints:
             fields = [
                 {"name": name, "version": self._service.config.version} for name in sorted(subscriber.fields)
             ]
-            word = f"{self._service.config.product}_business_account"
-            data = [{"object": word, "callback_url": subscriber.url, "active": True, "fields": fields}]
+            data = [
+                {"object": self._object, "callback_url": subscriber.url, "active": True, "fields": fields}
+            ]
         return json_reply({"data": data})
 
     def unsubscribe(self, request: Request) -> Reply:
         """Remove the callback of this app."""
-        self._app(request).subscriber = None
+        app = self._app(request)
+        self._check_object(request.query)
+        app.subscriber = None
         self._service.subscriptions.refresh()
         return json_reply({"success": True})
 
@@ -100,6 +105,14 @@ class SubscriptionEndpoints:
             app.overrides.pop(account.id, None)
         self._service.subscriptions.refresh()
         return json_reply({"success": True})
+
+    @property
+    def _object(self) -> str:
+        return f"{self._service.config.product}_business_account"
+
+    def _check_object(self, content: Mapping[str, Any]) -> None:
+        if (word := content.get("object", self._object)) != self._object:
+            raise Refused(100, f"object is {self._object}, not {word!r}")
 
     def _app(self, request: Request) -> App:
         token = token_of(self._service, request, MANAGEMENT)

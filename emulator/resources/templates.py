@@ -5,10 +5,14 @@ import orjson
 from drumbeat.emulator.errors import Refused
 from drumbeat.emulator.messaging_service import MessagingService
 from drumbeat.emulator.resources.access import account_of
-from drumbeat.emulator.resources.paging import page
+from drumbeat.emulator.resources.paging import check_query, page
 from drumbeat.emulator.templates.book import TEMPLATE_LIMIT
 from drumbeat.emulator.templates.read import read_template
+from drumbeat.emulator.templates.template import CATEGORIES, STATUSES
 from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply, parse_object
+
+FILTERS = ("name", "status", "category", "language")
+_FILTER_WORDS = {"status": STATUSES, "category": CATEGORIES}
 
 
 class TemplateEndpoints:
@@ -20,14 +24,14 @@ class TemplateEndpoints:
     def list(self, request: Request) -> Reply:
         """List templates by the query's filters, in the order of creation."""
         book = account_of(self._service, request).book
-        wanted = {
-            name: _values(value)
-            for name in ("name", "status", "category", "language")
-            if (value := request.query.get(name))
-        }
+        check_query(request, *FILTERS)
+        wanted = {name: _values(value) for name in FILTERS if (value := request.query.get(name))}
+        for name, words in _FILTER_WORDS.items():
+            if unknown := sorted(set(wanted.get(name, ())) - set(words)):
+                raise Refused(100, f"{name} is one of {', '.join(words)}, not {', '.join(unknown)}")
         kept = [
             record
-            for record in (template.record() for template in book)
+            for record in (template.record(request.query.get("fields")) for template in book)
             if all(record[name] in values for name, values in wanted.items())
         ]
         summary = {

@@ -9,6 +9,8 @@ from drumbeat.emulator.templates.template import Template
 _REFUSALS = {
     "PENDING": (132001, "is waiting for review"),
     "REJECTED": (132001, "was rejected"),
+    "IN_APPEAL": (132001, "was rejected, and an appeal waits for its decision"),
+    "PENDING_DELETION": (132001, "is being deleted"),
     "PAUSED": (132015, "is paused because of low quality"),
     "DISABLED": (132016, "was disabled because of low quality"),
 }

@@ -1,9 +1,10 @@
 """The review of a template: every variable must have an example, and variables must have no gap."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from drumbeat.emulator.templates.template import MEDIA_FORMATS, Component, Template, placeholders
+from drumbeat.emulator.templates.placeholders import placeholders
+from drumbeat.emulator.templates.template import MEDIA_FORMATS, Component, Template
 
 
 def lacking_example(template: Template) -> bool:
@@ -18,11 +19,11 @@ def _lacks(component: Component, *, is_named: bool) -> bool:
     example = example if isinstance(example, dict) else {}
     match component.get("type"):
         case "BODY":
-            return not _are_valid(names, is_named) or _body_examples(example) != len(names)
+            return not _are_valid(names, is_named) or not _has_each(example, "body_text", names, is_named)
         case "HEADER" if component.get("format") in MEDIA_FORMATS:
-            return not example.get("header_handle")
+            return not _texts(example.get("header_handle"))
         case "HEADER":
-            return not _are_valid(names, is_named) or _header_examples(example) != len(names)
+            return not _are_valid(names, is_named) or not _has_each(example, "header_text", names, is_named)
         case "FOOTER":
             return bool(names)  # a footer takes no example, so it can have no variable
         case "BUTTONS":
@@ -40,27 +41,30 @@ def _are_valid(names: tuple[str, ...], is_named: bool) -> bool:
 
 
 def _button_lacks(button: Mapping[str, Any]) -> bool:
-    return bool(placeholders(str(button.get("url", "")))) and not button.get("example")
+    example = button.get("example")
+    return bool(placeholders(str(button.get("url", "")))) and not (_texts(example) or _texts([example]))
 
 
-def _body_examples(example: Mapping[str, Any]) -> int:
-    """Return the number of variables that have an example: a row of texts in an array of rows, or
-    named ones.
+def _has_each(example: Mapping[str, Any], member: str, names: Collection[str], is_named: bool) -> bool:
+    """Return whether each variable has an example, and nothing else has one.
+
+    Positions have a row of texts, which for a body is the first in an array of rows. Names have objects that
+    say whose example they are.
     """
-    rows = example.get("body_text")
-    row = rows[0] if isinstance(rows, list) and rows else None
-    return _named(example, "body_text") or _texts(row)
-
-
-def _header_examples(example: Mapping[str, Any]) -> int:
-    return _named(example, "header_text") or _texts(example.get("header_text"))
+    if not is_named:
+        row = example.get(member)
+        if member == "body_text":
+            row = row[0] if isinstance(row, list) and row else None
+        return _texts(row) == len(names)
+    given = example.get(f"{member}_named_params")
+    objects = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+    return {str(each.get("param_name")) for each in objects} == set(names) and all(
+        _texts([each.get("example")]) for each in objects
+    )
 
 
 def _texts(row: Any) -> int:
-    return len([each for each in row if isinstance(each, str) and each]) if isinstance(row, list) else 0
-
-
-def _named(example: Mapping[str, Any], name: str) -> int:
-    named = example.get(f"{name}_named_params")
-    named = named if isinstance(named, list) else []
-    return len([each for each in named if isinstance(each, dict) and each.get("example")])
+    """Return how many texts a row has. A blank is no example."""
+    return (
+        len([each for each in row if isinstance(each, str) and each.strip()]) if isinstance(row, list) else 0
+    )

@@ -8,12 +8,18 @@ from typing import Any
 
 from drumbeat.emulator.content.rules import check_depth
 from drumbeat.emulator.errors import Refused
+from drumbeat.emulator.templates.lengths import (
+    BODY_LIMIT_CHARACTERS,
+    BUTTON_LIMIT_CHARACTERS,
+    QUICK_REPLY_LIMIT_CHARACTERS,
+    TEXT_LIMITS_CHARACTERS,
+    URL_LIMIT_CHARACTERS,
+)
 from drumbeat.emulator.templates.template import CATEGORIES, HEADER_FORMATS, Template
 
 _NAME = re.compile(r"[a-z0-9_]{1,512}")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(_[A-Z]{2,3})?")
 _COMPONENT_TYPES = ("HEADER", "BODY", "FOOTER", "BUTTONS")
-BODY_LIMIT_CHARACTERS = 1024
 BUTTONS_LIMIT = 10
 # The members that each kind of button must have (open point).
 _BUTTON_MEMBERS = {
@@ -72,8 +78,9 @@ def _read_component(given: Any, category: str) -> dict[str, Any]:
         return _authentication_footer(component)
     text = component.get("text")
     needs_text = kind in ("BODY", "FOOTER") or component.get("format") == "TEXT"
-    if needs_text and not (isinstance(text, str) and 0 < len(text) <= BODY_LIMIT_CHARACTERS):
-        raise Refused(100, f"{kind} has a text of 1 to {BODY_LIMIT_CHARACTERS} characters")
+    limit = TEXT_LIMITS_CHARACTERS.get(kind, BODY_LIMIT_CHARACTERS)
+    if needs_text and not (isinstance(text, str) and 0 < len(text) <= limit):
+        raise Refused(100, f"{kind} has a text of 1 to {limit} characters")
     if kind == "HEADER" and component.get("format") not in HEADER_FORMATS:
         raise Refused(100, f"a HEADER has a format: {', '.join(HEADER_FORMATS)}")
     if kind == "BUTTONS":
@@ -114,7 +121,19 @@ def _read_button(given: Any) -> dict[str, Any]:
             isinstance(button.get(name), str) or (name == "example" and isinstance(button.get(name), list))
         ):
             raise Refused(100, f"a {kind} button has: {', '.join(members)}")
+    _check_button_lengths(button)
     return button
+
+
+def _check_button_lengths(button: dict[str, Any]) -> None:
+    is_quick_reply = button["type"] == "QUICK_REPLY"
+    limits = {
+        "text": QUICK_REPLY_LIMIT_CHARACTERS if is_quick_reply else BUTTON_LIMIT_CHARACTERS,
+        "url": URL_LIMIT_CHARACTERS,
+    }
+    for name, limit in limits.items():
+        if isinstance(button.get(name), str) and len(button[name]) > limit:
+            raise Refused(100, f"{name} of a {button['type']} button has up to {limit} characters")
 
 
 def _with_upper(given: Any, *names: str) -> dict[str, Any]:

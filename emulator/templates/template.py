@@ -1,28 +1,29 @@
 """The template, and the parameters that a send must have for it."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from drumbeat.emulator.templates.length import (
+from drumbeat.emulator.templates.lengths import (
     BODY_LIMIT_CHARACTERS,
-    CODE_LIMIT_CHARACTERS,
     HEADER_LIMIT_CHARACTERS,
     URL_LIMIT_CHARACTERS,
     Room,
-    room_in,
+    room_of,
 )
+from drumbeat.emulator.templates.placeholders import PLACEHOLDER, placeholders
 
 CATEGORIES = ("MARKETING", "UTILITY", "AUTHENTICATION")
-STATUSES = ("PENDING", "APPROVED", "REJECTED", "PAUSED", "DISABLED")
+STATUSES = ("PENDING", "APPROVED", "REJECTED", "PAUSED", "DISABLED", "IN_APPEAL", "PENDING_DELETION")
+# What a template is after an event that is no status. A flagged one stays what it was (open point).
+STATUS_AFTER_EVENT = {"FLAGGED": None, "REINSTATED": "APPROVED", "UNLOCKED": "APPROVED"}
+QUALITY_SCORES = ("GREEN", "YELLOW", "RED", "UNKNOWN")
+TEMPLATE_EVENTS = (*STATUSES, *STATUS_AFTER_EVENT)
 MEDIA_FORMATS = ("IMAGE", "VIDEO", "DOCUMENT")
 HEADER_FORMATS = ("TEXT", *MEDIA_FORMATS, "LOCATION")
 # The value that fills a button on send (open point). A URL is filled only if it has a variable.
 _REQUIRED_BUTTONS = {"URL": "url", "COPY_CODE": "copy_code", "OTP": "url"}
 _OPTIONAL_BUTTONS = {"QUICK_REPLY": "quick_reply", "FLOW": "flow", "CATALOG": "catalog"}
-
-_PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 Component = Mapping[str, Any]
 
@@ -33,15 +34,19 @@ class Needs:
     as they appear.
 
     `header_kind`: the kind of media of the header, or location. `buttons` maps a button's index to the value
-    that must fill it (`url`, `copy_code`), `optional_buttons` to one that may.
+    that must fill it (`url`, `copy_code`), `optional_buttons` to one that may. `url_rooms` are by the same
+    index.
     """
 
-    body: tuple[str, ...] = ()
-    header: tuple[str, ...] = ()
-    header_kind: str | None = None
-    buttons: Mapping[str, str] = field(default_factory=dict)
-    optional_buttons: Mapping[str, str] = field(default_factory=dict)
-    named: bool = False
+    body: tuple[str, ...]
+    header: tuple[str, ...]
+    header_kind: str | None
+    buttons: Mapping[str, str]
+    optional_buttons: Mapping[str, str]
+    named: bool
+    body_room: Room
+    header_room: Room
+    url_rooms: Mapping[str, Room]
 
 
 @dataclass(slots=True)
@@ -56,20 +61,23 @@ class Template:
     status: str = "PENDING"
     parameter_format: str = "POSITIONAL"
     reason: str = "NONE"
+    quality: str = "UNKNOWN"
     needs: Needs = field(init=False)
-    rooms: Mapping[str, Room] = field(init=False)
     # The template has only positional parameters of the body, which the send path checks in a shorter way.
     body_alone: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.needs = needs_of(self.components, named=self.parameter_format == "NAMED")
-        self.rooms = rooms_of(self.components)
         needs = self.needs
         self.body_alone = not (needs.header or needs.header_kind or needs.buttons or needs.named)
 
-    def record(self) -> dict[str, Any]:
-        """Return the template as the list shows it."""
+    def record(self, fields: str | None = None) -> dict[str, Any]:
+        """Return the template as the list shows it. The quality comes only if the `fields` of a query
+        name it.
+        """
+        quality = {"quality_score": {"score": self.quality}} if "quality_score" in (fields or "") else {}
         return {
+            **quality,
             "id": self.id,
             "name": self.name,
             "language": self.language,
@@ -84,7 +92,7 @@ class Template:
         by_type = {str(component.get("type", "")).upper(): component for component in self.components}
         header = by_type.get("HEADER", {})
         named = dict(zip(self.needs.body, map(str, values), strict=False))
-        body = _PLACEHOLDER.sub(
+        body = PLACEHOLDER.sub(
             lambda found: named.get(found.group(1), found.group()), by_type.get("BODY", {}).get("text", "")
         )
         return {
@@ -94,20 +102,14 @@ class Template:
             "buttons": [button.get("text", "") for button in by_type.get("BUTTONS", {}).get("buttons", [])],
         }
 
-    def announcement(self) -> dict[str, Any]:
-        """Return the event that announces its status (open point)."""
+    def announcement(self, **change: Any) -> dict[str, Any]:
+        """Return an event about the template (open point)."""
         return {
-            "event": self.status,
+            **change,
             "message_template_id": int(self.id),
             "message_template_name": self.name,
             "message_template_language": self.language,
-            "reason": self.reason,
         }
-
-
-def placeholders(text: str) -> tuple[str, ...]:
-    """Return the placeholders of a text, each once: `Hi {{1}}, {{2}}` gives `("1", "2")`."""
-    return tuple(dict.fromkeys(_PLACEHOLDER.findall(text)))
 
 
 def _in_order(names: tuple[str, ...], *, named: bool) -> tuple[str, ...]:
@@ -122,34 +124,25 @@ def needs_of(components: Sequence[Component], *, named: bool) -> Needs:
     by_type = {str(component.get("type", "")).upper(): component for component in components}
     header = by_type.get("HEADER", {})
     header_format = str(header.get("format", "TEXT")).upper()
+    header_text = header.get("text", "") if header_format == "TEXT" else ""
+    body_text = by_type.get("BODY", {}).get("text", "")
+    body, header_names = _in_order(placeholders(body_text), named=named), placeholders(header_text)
     buttons = by_type.get("BUTTONS", {}).get("buttons", [])
     return Needs(
-        body=_in_order(placeholders(by_type.get("BODY", {}).get("text", "")), named=named),
-        header=placeholders(header.get("text", "")) if header_format == "TEXT" else (),
+        body=body,
+        header=header_names,
         header_kind=header_format.lower() if header_format != "TEXT" else None,
         buttons=_filled_by(_REQUIRED_BUTTONS, buttons),
         optional_buttons=_filled_by(_OPTIONAL_BUTTONS, buttons),
         named=named,
+        body_room=room_of(body_text, body, BODY_LIMIT_CHARACTERS),
+        header_room=room_of(header_text, header_names, HEADER_LIMIT_CHARACTERS),
+        url_rooms={
+            str(index): room_of(url, placeholders(url)[:1], URL_LIMIT_CHARACTERS)
+            for index, button in enumerate(buttons)
+            if placeholders(url := str(button.get("url", "")))
+        },
     )
-
-
-def rooms_of(components: Sequence[Component]) -> dict[str, Room]:
-    """Return the room for values of the body, the header and each button's URL, by the path of the part."""
-    by_type = {str(component.get("type", "")).upper(): component for component in components}
-    texts = {
-        "body": (by_type.get("BODY", {}).get("text", ""), BODY_LIMIT_CHARACTERS),
-        "header": (by_type.get("HEADER", {}).get("text", ""), HEADER_LIMIT_CHARACTERS),
-    }
-    for index, button in enumerate(by_type.get("BUTTONS", {}).get("buttons", [])):
-        if button.get("type") == "URL":
-            texts[f"button {index}"] = (button["url"], URL_LIMIT_CHARACTERS)
-        elif button.get("type") == "OTP":
-            texts[f"button {index}"] = ("{{1}}", CODE_LIMIT_CHARACTERS)
-    return {
-        path: room_in(_PLACEHOLDER.sub("", text), _PLACEHOLDER.findall(text), limit)
-        for path, (text, limit) in texts.items()
-        if text
-    }
 
 
 def _filled_by(kinds: Mapping[str, str], buttons: Sequence[Component]) -> dict[str, str]:

@@ -175,26 +175,29 @@ def pause_reason(name: str) -> ReasonCode:
     """Return the reason code of campaigns that a refusal pauses. `name`: a code as text, or
     `http_<status>`.
     """
-    return _row_of(name).reason_code
+    return row_of(name).reason_code
 
 
 def shared_by(name: str) -> Scope:
     """Return the scope that usually causes a systematic refusal. `name` is the same as for `pause_reason`."""
-    return _row_of(name).shared_by
+    return row_of(name).shared_by
 
 
 def meaning_of(name: str) -> str:
     """Return the meaning of a recorded error, a code or `http_<status>`; empty for a reason in words."""
     status = name.removeprefix("http_")
-    return _row_of(name).meaning if status == name else f"HTTP {status} without an error code"
+    return row_of(name).meaning if status == name else f"HTTP {status} without an error code"
 
 
 def remedy_of(name: str) -> str:
     """Return the remedy for a recorded error, for a person; empty for a reason in words."""
-    return _row_of(name).remedy
+    return row_of(name).remedy
 
 
-def _row_of(name: str) -> ErrorCode:
+def row_of(name: str) -> ErrorCode:
+    """Return the row of a recorded error, a code or `http_<status>`. A reason in words has a row without
+    words.
+    """
     digits = name.removeprefix("http_")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= CODE_DIGITS_MAX):
         return _IN_WORDS

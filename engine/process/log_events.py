@@ -24,115 +24,194 @@ LASTING = "Problems that last"
 
 LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
     "Campaigns": (
-        _event("campaign_started", "This process sends the campaign."),
-        _event("campaign_blocked", "It is running, but nothing may be sent now; `reason` says why."),
-        _event("campaign_unblocked", "The reason for waiting is gone."),
+        _event(
+            "campaign_started",
+            "This process sends the campaign.",
+        ),
+        _event(
+            "campaign_blocked",
+            "The campaign is running, but nothing may be sent now; `reason` says why.",
+        ),
+        _event(
+            "campaign_unblocked",
+            "The campaign no longer waits, and is sent again.",
+        ),
         _event(
             "campaign_paused campaign_cancelled",
-            "Somebody or something stopped it: see `reason`; `campaign report` names the person.",
+            "A person or Drumbeat stopped the campaign; `reason` says why, and `campaign report` by whom.",
         ),
         _event(
-            "campaign_failed", "What is stored of it cannot be read, and how: it is paused, the others go on."
+            "campaign_failed",
+            "Drumbeat cannot read what is stored of the campaign, and pauses it; the traceback says why. "
+            "Other campaigns go on.",
         ),
-        _event("canary_passed", "Its canary is healthy: everybody else is sent to; `result` has the counts."),
-        _event("campaign_expired", "Its `--expires-at` has passed; the remaining recipients are skipped."),
-        _event("campaign_finished", "Nobody is left to send to; `unknown` counts the recipients in doubt."),
-        _event("run_postponed", "`campaign run --wait` waits; `reason` says for what."),
+        _event(
+            "canary_passed",
+            "The canary is healthy, so everybody else is sent to now; `result` has the counts.",
+        ),
+        _event(
+            "campaign_expired",
+            "The `--expires-at` of the campaign has passed; the remaining recipients are skipped.",
+        ),
+        _event(
+            "campaign_finished",
+            "Nobody is left to send to; `unknown` counts the recipients in doubt.",
+        ),
+        _event(
+            "run_postponed",
+            "`campaign run --wait` waits; `reason` says for what.",
+        ),
         _event(
             "header_files_uploaded",
             "Files of the header were uploaded again, because their ids at the service end soon.",
         ),
         _event(
             "header_files_not_uploaded",
-            "That failed, `problem` says why; it is tried again, and the campaign waits if an id ends.",
+            "Files of the header could not be uploaded again; `problem` says why. Drumbeat tries again. "
+            "If an id ends before, the campaign waits.",
         ),
-        _event("in_doubt_resent", "A campaign's policy sends again to recipients in doubt."),
+        _event(
+            "in_doubt_resent",
+            "Recipients in doubt are sent to again, by the policy of their campaign.",
+        ),
     ),
     "Templates": (
         _event(
             "template_text_changed",
-            "A campaign's template has another text at the service, and the same placeholders; the campaign "
-            "goes on.",
+            "The service has another text for a campaign's template. The placeholders are the same, so "
+            "the campaign goes on.",
         ),
         _event(
-            "template_changed", "It has other placeholders, so the campaign is paused before anybody fails."
+            "template_changed",
+            "The service has other placeholders for a campaign's template, so the campaign is paused: its "
+            "messages would fail.",
         ),
-        _event("templates_compared", "What a run found when it compared its template with the service's."),
         _event(
-            "templates_not_read", "The service did not show its templates; they are compared again later."
+            "templates_compared",
+            "A run compared the campaign's templates with the service's; `note` says what it found.",
+        ),
+        _event(
+            "templates_not_read",
+            "The templates could not be read from the service; Drumbeat compares them later.",
         ),
     ),
     "Numbers": (
-        _event("number_taken", "This process sends with the number now."),
         _event(
-            "number_suspended number_resumed", "The number rests, why and until when; the number sends again."
+            "number_taken",
+            "This process sends with the number now.",
+        ),
+        _event(
+            "number_suspended number_resumed",
+            "The first: the number rests; `reason` and `until` say why and until when. The second: it "
+            "sends again.",
         ),
         _event(
             "number_stopped",
-            "The service refused the number, or it failed: it rests until a person uses "
-            "`drumbeat numbers resume PNID`.",
+            "The service refused the number, or the number failed here. It sends nothing until a person "
+            "uses `drumbeat numbers resume PNID`.",
         ),
         _event(
             "number_failed",
-            "What is stored of the number, or a loop of it, failed, and how: it stops, the others go on.",
+            "Sending with the number failed, because of what is stored of it or of a fault; the traceback "
+            "says how. This number stops, and the others go on.",
         ),
         _event(
             "number_not_released",
-            "A number that failed could not release its ranges: they are free when its lease has ended.",
+            "A number that failed could not release its ranges. Others can take them when its lease has "
+            "ended.",
         ),
         _event(
             "claims_failed_together",
-            "The statement for several numbers failed: each claims alone, and only the one at fault stops.",
+            "The claim that several numbers share failed. Each number now claims alone, so that only the "
+            "one at fault stops.",
         ),
         _event(
             "quota_used_up quota_available",
-            "The messaging limit of the number is used up, and until when; it may write to more people.",
+            "The first: the messaging limit of the number is used up; `reason` says until when. The "
+            "second: the number may write to more people again.",
         ),
-        _event("number_lost", "Another process owns the number now."),
+        _event(
+            "number_lost",
+            "Another process owns the number now.",
+        ),
         _event(
             "number_handed_over",
-            "A worker was added, or its share is smaller: another worker gets the number after a drain.",
+            "This worker leaves the number to another worker, for instance to one that was added. It ends "
+            "its requests under way first.",
         ),
-        _event("limit_changed", "The number has a new limit."),
-        _event("ranges_released", "The number leaves recipients that it has not claimed to other numbers."),
+        _event(
+            "limit_changed",
+            "The number has a new limit.",
+        ),
+        _event(
+            "ranges_released",
+            "The number leaves recipients that it has not claimed yet to other numbers.",
+        ),
         _event(
             "claim_refused",
-            "The number may claim no more of a range: it was closed, or another process owns the number.",
+            "The number may claim no more recipients of a range, because the range was closed or another "
+            "process owns the number.",
         ),
-        _event("leases_released", "A clean stop: the numbers are free for other processes."),
-        _event("secret_replaced", "The process uses a new secret from its file from now on."),
-        _event("numbers_not_read", "The numbers could not be read from the service; the stored limits stay."),
+        _event(
+            "leases_released",
+            "The process stopped cleanly; other processes can take its numbers at once.",
+        ),
+        _event(
+            "secret_replaced",
+            "The process uses a new secret from its file from now on.",
+        ),
+        _event(
+            "numbers_not_read",
+            "The numbers could not be read from the service; the stored limits stay.",
+        ),
     ),
     "Notifications": (
         _event(
             "notification_sent",
-            "A notification was delivered; `problem` names recipients that the mail server refused.",
+            "A notification was delivered; `problem` names the addresses that the mail server refused.",
         ),
         _event(
             "notifications_given_up",
-            "Notifications could not be delivered for a day, or a receiver wants no more of them.",
+            "Notifications could not be delivered for a day, or the receiver refused them for good (410). "
+            "They are not tried again.",
         ),
         _event(
             "notifier_failed",
-            "A fault of Drumbeat, with its traceback: please report it. This process tells nobody any "
-            "more; sending goes on.",
+            "A fault of Drumbeat, with its traceback: please report it. This process delivers no more "
+            "notifications; sending goes on.",
         ),
     ),
     LASTING: (
         _event(
-            "service_unreachable", "The service does not answer, or says that it is down.", "service_back"
+            "service_unreachable",
+            "The service does not answer, or says that it is down.",
+            "service_back",
         ),
-        _event("database_lost", "The database does not answer.", "database_back"),
-        _event("outcomes_not_stored", "Results cannot be stored; sending stops.", "outcomes_stored_again"),
         _event(
-            "descriptors_short", "Too few file descriptors; fewer connections are used.", "descriptors_again"
+            "database_lost",
+            "The database does not answer.",
+            "database_back",
+        ),
+        _event(
+            "outcomes_not_stored",
+            "Results cannot be stored; sending stops.",
+            "outcomes_stored_again",
+        ),
+        _event(
+            "descriptors_short",
+            "Too few file descriptors; fewer connections are used.",
+            "descriptors_again",
         ),
         _event(
             "disk_space_ran_short",
             "Too little free space for the embedded database; sending stops.",
             "disk_space_recovered",
         ),
-        _event("disk_not_read", "The free space cannot be read; sending continues.", "disk_read_again"),
+        _event(
+            "disk_not_read",
+            "The free space cannot be read; sending continues.",
+            "disk_read_again",
+        ),
         _event(
             "metrics_not_served",
             "Another process has the port of the metrics; sending and serving continue.",
@@ -143,17 +222,21 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
             "The file of a secret cannot be read, or holds none; the former secret is used.",
             "secret_read_again",
         ),
-        _event("events_not_stored", "The receiver answers 503.", "events_stored_again"),
+        _event(
+            "events_not_stored",
+            "The receiver answers 503.",
+            "events_stored_again",
+        ),
         _event(
             "foreign_events_ignored",
-            "Events of another business account arrive, `waba_id`; they change nothing. If it is yours, set "
-            "`DRUMBEAT_WABA_ID`.",
+            "Events of another business account arrive, `waba_id`; they change nothing. If it is yours, "
+            "set `DRUMBEAT_WABA_ID`.",
             "foreign_events_ended",
         ),
         _event(
             "events_of_unknown_number_kept",
-            "Events of a number arrive that `drumbeat numbers list` does not show. They change nothing. For 8"
-            " days they are read again once `drumbeat numbers sync` finds the number.",
+            "Events of a number arrive that `drumbeat numbers list` does not show. They change nothing. "
+            "For 8 days they are read again once `drumbeat numbers sync` finds the number.",
             "events_of_unknown_number_ended",
         ),
         _event(
@@ -175,29 +258,45 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
     "Look at these": (
         _event(
             "database_rollback_detected",
-            "Another database answers than before; every campaign was paused: what to do.",
+            "The database was restored, copied or failed over, so every campaign was paused: what to do.",
         ),
-        _event("template_stopped", "The service no longer sends a template; its campaigns were paused."),
-        _event("drain_incomplete", "A stop did not store every result; some recipients are in doubt."),
+        _event(
+            "template_stopped",
+            "The service stopped a template, so its campaigns were paused.",
+        ),
+        _event(
+            "drain_incomplete",
+            "A process stopped before it had stored every result; the recipients of these are in doubt.",
+        ),
         _event(
             "metrics_not_read",
             "A fault of Drumbeat in its metrics, with its traceback: please report it; sending continues.",
         ),
-        _event("fact_refused", "The database refuses one result; its recipient is in doubt."),
-        _event("statistics_refused", "The database refuses numbers of the report; the results are stored."),
+        _event(
+            "fact_refused",
+            "The database refuses to store one result; its recipient is in doubt.",
+        ),
+        _event(
+            "statistics_refused",
+            "The database refuses to store figures of the report; the results of recipients are stored.",
+        ),
         _event(
             "attempt_failed_unexpectedly outcome_not_handled",
             "A fault of Drumbeat, with its traceback: please report it.",
         ),
         _event(
             "clock_skew_changed",
-            "This host's clock is `skew_s` behind the database's; stored times are corrected. Set the clock.",
+            "The clock of this host is `skew_s` seconds behind that of the database. Stored times are "
+            "corrected; set the clock.",
         ),
-        _event("events_dropped", "Events matched no message for 8 days."),
+        _event(
+            "events_dropped",
+            "Events matched no message for 8 days, or came with another program's data, and were dropped.",
+        ),
         _event(
             "opt_outs_untied",
-            "People opted out whom no phone and no known message names. What they wrote is kept among the "
-            "replies: suppress them by hand.",
+            "People opted out, but the events name neither a phone nor a message that is known. What they "
+            "wrote is kept among the replies: suppress them by hand.",
         ),
         _event(
             "process_ended",
@@ -207,22 +306,34 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
     "The console": (
         _event(
             "request_answered",
-            "Each request but those of static files. `route` is its pattern, so no phone is logged; `caller` "
-            "is the user, or `token` and its name. A stream is logged when it ends.",
+            "A request was answered; requests for static files are not logged. `route` is the pattern of "
+            "its path, without phones; `caller` is the user, or `token` and its name. A stream is logged "
+            "when it ends.",
         ),
-        _event("job_failed", "Work that goes on beside the pages ended by an error that nobody expected."),
-        _event("sign_in_refused", "A wrong name or password, from `address`."),
+        _event(
+            "job_failed",
+            "A job beside a request, such as a plan, ended with an unexpected error; its traceback follows.",
+        ),
+        _event(
+            "sign_in_refused",
+            "Somebody gave a wrong name or password, from `address`.",
+        ),
         _event(
             "prices_not_read",
-            "The table of prices cannot be read, so results have no cost; `problem` says why.",
+            "The table of prices cannot be read, so results show no cost; `problem` says why.",
         ),
         _event(
-            "results_not_read", "A campaign's results were not read; who looks at them causes another try."
+            "results_not_read",
+            "The results of a campaign could not be read. They are read again when somebody looks at them.",
         ),
         _event(
             "creation_failed",
-            "A campaign from an upload met an error that nobody expected; its traceback follows.",
+            "The creation of a campaign from an upload ended with an unexpected error; its traceback "
+            "follows.",
         ),
-        _event("request_failed", "A request ended with an error that nobody expected; `route` says which."),
+        _event(
+            "request_failed",
+            "A request ended with an unexpected error; `route` says which.",
+        ),
     ),
 }

@@ -54,7 +54,7 @@ def test_failures_above_the_limit_are_exit_3_and_reported_by_code(scene: Scene) 
     assert scene.drumbeat("campaign", "run", "spring", "--quiet").exit_code == 0
     above = scene.drumbeat("campaign", "run", "spring", "--json", "--quiet", "--max-failed", "4%")
     assert above.exit_code == 3
-    assert above.complaint == "drumbeat: 5 of 100 failed (5.0 %), more than --max-failed 4%"
+    assert above.complaint == "drumbeat: 5 of 100 failed (5.0 %), more than the limit of 4%"
     assert f"drumbeat: {above.json['shortfall']}" == above.complaint
     assert scene.drumbeat("campaign", "run", "spring", "--quiet", "--max-failed", "5").exit_code == 0
     failed = scene.drumbeat.ok("campaign", "report", "spring", "--json").json["reasons"]["failed"]

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from drumbeat.engine.core.outcome import Accepted, NotSent, Unknown
+from tests.kit.ports import free_port
 
-from .loopback import Conversation, Server, free_port, serving
+from .loopback import Conversation, Server, serving
 from .transports import (
     ACCEPTED,
     PAYLOAD,

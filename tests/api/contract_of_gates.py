@@ -7,8 +7,9 @@ import asyncio
 import pytest
 
 from drumbeat.engine.core.outcome import Accepted, NotSent
+from tests.kit.ports import free_port
 
-from .loopback import Conversation, Server, free_port
+from .loopback import Conversation, Server
 from .transports import (
     ACCEPTED,
     OPEN,

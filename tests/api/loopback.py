@@ -142,11 +142,3 @@ async def serving(script: Script, tls: ssl.SSLContext | None = None) -> AsyncIte
     finally:
         listener.close()
         await server.stop()
-
-
-def free_port() -> int:
-    """A port on which no server listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -18,8 +18,9 @@ from drumbeat.engine.api.paging import PAGE_SIZE, PAGES_MAX
 from drumbeat.engine.core.outcome import Scope
 from drumbeat.engine.core.template.compiler import compile_template
 from drumbeat.engine.errors import TryLater, Unreachable
+from tests.kit.ports import free_port
 
-from .loopback import Conversation, Script, Server, free_port, serving
+from .loopback import Conversation, Script, Server, serving
 from .transports import answering
 
 Query = dict[str, str]

@@ -10,6 +10,7 @@ from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.cut import range_size
 from drumbeat.campaigns.planning.staged import staging
 from drumbeat.engine.store.database import Pool
+from tests.kit.rows import add_template
 
 DEFINITION = {
     "components": [{"type": "BODY", "text": "Hello {{1}}, your order {{2}} is on its way"}],
@@ -41,14 +42,8 @@ def write_audience(tmp_path: Path) -> WriteAudience:
 @pytest.fixture
 async def ready(pool: Pool, database_url: str) -> str:
     """The URL of a database that knows the template `order` in English and Portuguese, and two numbers."""
-    await pool.executemany(
-        "INSERT INTO templates (name, language, status, definition) VALUES ($1, $2, $3, $4)",
-        [
-            ("order", "en", "APPROVED", DEFINITION),
-            ("order", "pt_BR", "APPROVED", DEFINITION),
-            ("promo", "en", "PAUSED", DEFINITION),
-        ],
-    )
+    await add_template(pool, "order", DEFINITION, "en", "pt_BR")
+    await add_template(pool, "promo", DEFINITION, status="PAUSED")
     await pool.executemany("INSERT INTO numbers (phone_number_id) VALUES ($1)", [("1001",), ("1002",)])
     return database_url
 

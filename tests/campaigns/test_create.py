@@ -17,6 +17,7 @@ from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import assert_range_counters_equal_a_recount, recipients
+from tests.kit.rows import add_template, suppress
 
 
 async def test_rows_become_recipients_in_file_order(ready: str, pool: Pool, spec: CampaignSpec) -> None:
@@ -45,7 +46,7 @@ async def test_every_row_is_accounted_for(
     ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience, small_ranges: None
 ) -> None:
     silent = [PHONE + 5, PHONE + 105, 1]
-    await pool.executemany("INSERT INTO suppressions VALUES ($1, 'asked')", [(phone,) for phone in silent])
+    await suppress(pool, *silent)
     lines = ["phone;name;order"]
     for row in range(400):
         lines.append(f"{PHONE + row};Zoë\\{row};A\\t{row}")
@@ -113,7 +114,7 @@ async def test_everybody_suppressed_is_skipped(
     ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience, small_ranges: None
 ) -> None:
     phones = [PHONE + row for row in range(300)]
-    await pool.executemany("INSERT INTO suppressions VALUES ($1, 'asked')", [(phone,) for phone in phones])
+    await suppress(pool, *phones)
     path = write_audience("phone,name,order\n" + "\n".join(f"{phone},Name,A" for phone in phones))
 
     created = await create_campaign(ready, replace(spec, audience=path))
@@ -200,10 +201,7 @@ async def test_rejects_and_duplicates_are_listed_with_their_lines(
 async def test_a_template_without_placeholders_needs_no_params(
     ready: str, pool: Pool, spec: CampaignSpec
 ) -> None:
-    await pool.execute(
-        "INSERT INTO templates (name, language, status, definition) VALUES ('plain', 'en', 'APPROVED', $1)",
-        {"components": [{"type": "BODY", "text": "Hello"}]},
-    )
+    await add_template(pool, "plain", {"components": [{"type": "BODY", "text": "Hello"}]})
     with pytest.raises(UsageError, match="0 placeholders, but param is given once: remove param"):
         await create_campaign(ready, replace(spec, template="plain", param=["name"]))
     await create_campaign(ready, replace(spec, template="plain", param=[]))
@@ -235,7 +233,7 @@ async def test_a_person_whose_number_has_two_spellings_gets_one_message(
 async def test_a_suppressed_recipient_is_skipped_in_either_spelling(
     ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience, listed: tuple[int, int]
 ) -> None:
-    await pool.executemany("INSERT INTO suppressions VALUES ($1, 'asked')", [(phone,) for phone in listed])
+    await suppress(pool, *listed)
 
     created = await create_campaign(ready, replace(spec, audience=write_audience(SPELLED)))
 
@@ -245,7 +243,7 @@ async def test_a_suppressed_recipient_is_skipped_in_either_spelling(
 async def test_the_plan_knows_people_as_the_core_does(pool: Pool) -> None:
     """The same arithmetic stands in SQL, for a list that may be long."""
     phones = [*range(540_000_000_000 - 1, 560_000_000_000, 77_777_777), 560_000_000_000, 5491123456789]
-    await pool.execute("INSERT INTO suppressions SELECT unnest($1::bigint[]), 'asked'", phones)
+    await suppress(pool, *phones)
     async with pool.acquire() as connection:
         await connection.execute(statements("plan")["create_staging"])
         rows = list(enumerate(map(canonical_phone, phones)))

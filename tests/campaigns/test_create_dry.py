@@ -11,6 +11,7 @@ from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import create_and_be_killed, everything
+from tests.kit.rows import suppress
 
 NOTHING = {"campaigns": 0, "ranges": 0, "recipients": 0, "range_counters": 0}
 
@@ -22,7 +23,7 @@ def files_in(directory: Path) -> list[str]:
 async def test_it_says_what_a_create_then_does(
     ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience, tmp_path: Path
 ) -> None:
-    await pool.execute("INSERT INTO suppressions VALUES ($1, 'asked')", PHONE + 1)
+    await suppress(pool, PHONE + 1)
     phones = [PHONE, PHONE + 1, PHONE + 1, PHONE + 2, 12]
     rows = "".join(f"{phone},Ana,A-1\n" for phone in phones)
     spec = replace(spec, audience=write_audience(f"phone,name,order\n{rows}", "some.csv"))

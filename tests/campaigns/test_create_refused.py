@@ -18,6 +18,7 @@ from drumbeat.engine.errors import ConfigurationError, DrumbeatError, UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import DEFINITION, PHONE, WriteAudience
 from tests.campaigns.creating import everything
+from tests.kit.rows import add_template
 
 
 @pytest.mark.parametrize(
@@ -79,10 +80,7 @@ IMAGE = Media(link="https://files.example/a.jpg")
 async def pictured(ready: str, pool: Pool) -> str:
     """As `ready`; the template `poster` has an image in its header, and `order` has not."""
     components = [{"type": "HEADER", "format": "IMAGE"}, *DEFINITION["components"]]  # type: ignore[misc]
-    await pool.execute(
-        "INSERT INTO templates (name, language, status, definition) VALUES ('poster', 'en', 'APPROVED', $1)",
-        {**DEFINITION, "components": components},
-    )
+    await add_template(pool, "poster", {**DEFINITION, "components": components})
     return ready
 
 

@@ -19,6 +19,7 @@ from drumbeat.engine.core.limits.quota import QuotaScope
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
+from tests.kit.rows import suppress
 
 ROWS = (
     f"{PHONE},Ana,A0,pt-br",
@@ -66,13 +67,13 @@ async def test_what_a_create_would_refuse_shows_no_message(
 async def test_the_plan_of_a_dry_run_is_the_plan_of_the_campaign(
     hours: str | None, ready: str, pool: Pool, bilingual: CampaignSpec, tmp_path: Path
 ) -> None:
-    await pool.execute("INSERT INTO suppressions VALUES ($1, 'asked')", PHONE + 2)
+    await suppress(pool, PHONE + 2)
     (tmp_path / "prices.csv").write_text(
         "country,category,price,currency,date\nBR,UTILITY,0.5,XTS,2026-01-01\nDE,UTILITY,2,XTS,2026-01-01\n"
     )
     prices, now = read_prices(tmp_path / "prices.csv"), datetime.now(UTC)
     await pool.execute("UPDATE templates SET category = 'UTILITY'")
-    spec = replace(bilingual, guards=replace(bilingual.guards, quiet_hours=hours))
+    spec = replace(bilingual, quiet_hours=hours)
 
     dry = await create_campaign(ready, spec, dry_run=True, head_digits=PREFIX_DIGITS)
     drafted = await plan_of_draft(pool, spec, dry, prices, now, QuotaScope.NUMBER)

@@ -25,7 +25,7 @@ from drumbeat.engine.errors import ConfigurationError, TryLater
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import create_and_be_killed, recount
-from tests.webhooks.planted import FIRST_RANGE, plant_campaign
+from tests.kit.planted import FIRST_RANGE, plant_campaign
 
 NAMES = ["-10 %", "'=1", "Ana", "@bob"]
 

@@ -40,7 +40,9 @@ def rows_of_workbook(file: io.BytesIO) -> list[list[list[str]]]:
 
 
 def test_csv() -> None:
-    header, line = written(ExportForm.CSV, [[ROW]]).read().decode().splitlines()
+    text = written(ExportForm.CSV, [[ROW]]).read().decode()
+    assert text.startswith("\ufeff"), "without a mark, a spreadsheet reads accents wrong"
+    header, line = text.removeprefix("\ufeff").splitlines()
     assert header.split(",") == NAMES
     assert dict(zip(NAMES, line.split(","), strict=True)) == {name: CELLS.get(name) or "" for name in NAMES}
 

@@ -20,6 +20,7 @@ from drumbeat.engine.sending.header_file_uploads import OpenUploads
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 from tests.campaigns.creating import everything, recipients
+from tests.kit.rows import add_template
 
 JPEG, PNG = b"\xff\xd8\xff\xe0" + bytes(20), b"\x89PNG\r\n\x1a\n" + bytes(20)
 DEFINITION = {
@@ -58,10 +59,7 @@ def uploads() -> Uploads:
 @pytest.fixture
 async def offers(ready: str, pool: Pool, tmp_path: Path) -> str:
     """A database with the template `offer`, and pictures beside the audience."""
-    await pool.execute(
-        "INSERT INTO templates (name, language, status, definition) VALUES ('offer', 'en', 'APPROVED', $1)",
-        DEFINITION,
-    )
+    await add_template(pool, "offer", DEFINITION)
     (tmp_path / "pictures").mkdir()
     for name, content in (("a.jpg", JPEG), ("b.png", PNG), ("copy of a.jpg", JPEG), ("note.png", b"text")):
         (tmp_path / "pictures" / name).write_bytes(content)
@@ -280,7 +278,7 @@ async def test_too_many_files_are_refused_with_the_way_out(
 
 
 OPTIONS: list[tuple[dict[str, Any], str]] = [
-    ({"header": "foto"}, 'no column "foto".*the columns are'),
+    ({"header_column": "foto"}, 'no column "foto".*the columns are'),
     ({"param": ["name:name"]}, "leaves out button 0 code.*add param button-0:COLUMN"),
     ({"param": ["name:name", "button-0:code", "button-2:code"]}, 'no placeholder "button-2"'),
     ({"header_column": None}, "needs one image in its header.*header_column"),

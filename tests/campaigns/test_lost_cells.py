@@ -16,7 +16,7 @@ from drumbeat.campaigns.audience.check.inspection import Inspection, inspect_aud
 from drumbeat.campaigns.audience.check.row_check import RowRules
 from drumbeat.campaigns.audience.check.template_choice import TemplateChoice
 from drumbeat.campaigns.audience.open import lost_cells
-from drumbeat.campaigns.audience.open.lost_in_xlsx import read_lost_in_xlsx
+from drumbeat.campaigns.audience.open.stored_in_xlsx import read_stored_in_xlsx
 from drumbeat.campaigns.audience.suppression_list import import_suppressions
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
@@ -103,7 +103,7 @@ def test_one_formula_for_all_cells_of_a_sheet_takes_no_memory(
     write_sheet(path, [["+14155550101", NO_RESULT]])
     rewrite(path, "xl/worksheets/sheet1.xml", "<f>", '<f t="array" ref="A2:XFD1048576">')
     with path.open("rb") as file, pytest.raises(ConfigurationError, match=r"more than 1,000 cells .*as XLSX"):
-        read_lost_in_xlsx(file, "Kunden", path.name)
+        read_stored_in_xlsx(file, "Kunden", path.name)
 
 
 def test_a_header_without_a_result_is_refused(tmp_path: Path) -> None:

@@ -14,14 +14,17 @@ from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.results.export import COLUMNS, export_rows
 from drumbeat.campaigns.results.person import events, read_person, read_spellings
-from drumbeat.engine.core.phone_aliases import phone_aliases
+from drumbeat.campaigns.sql import statements
+from drumbeat.engine.core.phone_aliases import canonical_phones, phone_aliases
 from drumbeat.engine.core.tag import Tag
 from drumbeat.engine.errors import TryLater, UsageError
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.status_applier import apply_statuses
 from tests.campaigns.conftest import PHONE, WriteAudience
+from tests.core.test_phone_aliases import RENUMBERED
+from tests.kit.planted import installation, put_in_inbox, status_event
+from tests.kit.rows import suppress
 from tests.sending.planted import assert_range_counters_hold
-from tests.webhooks.planted import installation, put_in_inbox, status_event
 
 NOON = datetime(2026, 7, 1, 12, 0, 0, 500_000, UTC)
 PERSON, SHORT = 5491123456789, 541123456789
@@ -199,7 +202,7 @@ async def test_who_is_in_doubt_is_settled_first(connection: Connection, in_two_c
 
 
 async def test_a_suppressed_phone_stays_suppressed(connection: Connection, in_two_campaigns: None) -> None:
-    await connection.execute("INSERT INTO suppressions (phone, reason) VALUES ($1, 'opted out')", PERSON)
+    await suppress(connection, PERSON, reason="opted out")
     receipt: ForgetReceipt = await forget_person(connection, SPELLINGS, actor="ana")
     assert receipt.suppressed
     assert await connection.fetchval("SELECT count(*) FROM suppressions") == 1
@@ -208,8 +211,19 @@ async def test_a_suppressed_phone_stays_suppressed(connection: Connection, in_tw
 @pytest.mark.parametrize(
     "phone",
     [5511987654321, 551187654321, 551133334444, 5511933334444, 5511877654321, 5215512345678, 525512345678,
-     5491123456789, 541123456789, 4915112345678, 15551234567, 52551234567, 999, 5411234567890, 55119876543210],
+     5491123456789, 541123456789, 4915112345678, 15551234567, 52551234567, 999, 5411234567890, 55119876543210,
+     *(int(phone) for old, today, _ in RENUMBERED for phone in (old, today))],
 )  # fmt: skip
 async def test_the_database_knows_the_same_spellings(connection: Connection, phone: int) -> None:
     known: Any = await connection.fetchval("SELECT phone_spellings($1)", phone)
     assert tuple(map(int, known)) == phone_aliases(str(phone))
+
+
+async def test_a_plan_knows_the_same_canonical_phones(connection: Connection) -> None:
+    """Beside each form: the numbers before and after the span of its old forms."""
+    phones = [
+        int(phone) + delta for old, today, _ in RENUMBERED for phone in (old, today) for delta in (0, 10**7)
+    ]
+    await connection.execute(statements("plan")["create_staging"])
+    known = await connection.fetch("SELECT pg_temp.canonical_phone(unnest($1::bigint[]))", phones)
+    assert [row[0] for row in known] == canonical_phones(phones)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from drumbeat.campaigns.phones.normaliser import Normaliser
 from drumbeat.campaigns.phones.numbering_plan import INTERNATIONAL, Plains, known_region
 from drumbeat.campaigns.phones.second_number import AREA_CODE_DIGITS_MAX, EXTENSION, TWO_NUMBERS
+from drumbeat.campaigns.reject import REASONS
 from drumbeat.engine.errors import UsageError
 
 REGIONS = sorted(phonenumbers.SUPPORTED_REGIONS)
@@ -124,7 +125,7 @@ def test_each_way_of_writing(text: str, region: str | None, expected: int | str)
         ("(030) 23125009", 493023125009),
         ("+1 (415) 555-0101", 14155550101),
         ("+33 1/23/45/67/89", 33123456789),
-        ("030 23125009 (mobile)", "phone_malformed"),  # one number, with a word
+        ("030 23125009 (mobile)", 493023125009),
         ("/" * 40 + "030/" * 6, "phone_two_numbers"),  # many separators take no time
     ],
 )
@@ -151,19 +152,137 @@ def test_a_second_ending_is_found_after_a_number_that_is_repaired() -> None:
         ("+54 9 11 2345-6789", None, "AR", 5491123456789),
         ("+49 30 901820", None, "AR", 4930901820),
         ("+55 11 8765", None, "BR", "phone_invalid"),
+        ("+225 07 00 00 01", None, "CI", 2250707000001),
+        ("07 00 00 01", "CI", "CI", 2250707000001),
+        ("+229 97 00 00 00", None, "bj", 2290197000000),
+        ("22997000000", None, "BJ", 2290197000000),
+        ("+241 06 12 34 56", None, "GA", 24166123456),
+        ("+237 7912 3456", None, "CM", 237679123456),
+        ("+230 712 3456", None, "MU", 23057123456),
+        ("+57 1 234 5678", None, "CO", 576012345678),
+        ("571 234 5678", None, "CO", "phone_invalid"),  # rather of Virginia
+        ("0163 123 4567", "VN", "VN", 84331234567),
+        ("+84 163 123 4567 / 68", None, "VN", "phone_two_numbers"),
         ("+64 9 765 4321", "BR", "BR", 6497654321),  # New Zealand, and with 55 in front a Brazilian mobile
         ("+64 97 654 321 0", "BR", "BR", "phone_not_in_region"),
         ("call me", "BR", "BR", "phone_malformed"),
     ],
 )
-def test_mobile_numbers_of_three_countries_are_repaired_if_asked_for(
+def test_old_numbers_are_repaired_if_asked_for(
     text: str, region: str | None, country: str, expected: int | str
 ) -> None:
     assert Normaliser(region, (country,)).normalise(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "region", "code"),
+    [
+        ("+225 07 00 00 01", None, "phone_old_ci"),
+        ("00225 45 12 34 56", None, "phone_old_ci"),
+        ("07 00 00 01", "CI", "phone_old_ci"),
+        ("22507000001", None, "phone_old_ci"),
+        ("+229 97 00 00 00", "DE", "phone_old_bj"),
+        ("+52 1 55 1234 5678", None, "phone_old_mx"),
+        ("11 8765-4321", "BR", "phone_old_br"),
+        ("+237 7912 3456", None, "phone_old_cm"),
+        ("tel:+84 163 123 4567", None, "phone_old_vn"),
+        ("571 234 5678", None, "phone_invalid"),
+    ],
+)
+def test_an_old_number_is_refused_with_the_change(text: str, region: str | None, code: str) -> None:
+    assert Normaliser(region).normalise(text) == code
+    assert "old form" in REASONS[code] or code == "phone_invalid"
+
+
+@pytest.mark.parametrize(
+    ("text", "region", "expected"),
+    [
+        ("tel:+14155550101", None, 14155550101),
+        ("tel:+1-415-555-0102", None, 14155550102),
+        ("TEL: (415) 555-0103", "US", 14155550103),
+        ("whatsapp:+14155550113", None, 14155550113),
+        ("p:+14155550128", None, 14155550128),
+        ("Mobil: 0171 3920000", "DE", 491713920000),
+        ("móvil +34 612 345 678", None, 34612345678),
+        ("+1 415 555 0101 - work", None, 14155550101),
+        ("+14155550111 (mobile)", None, 14155550111),
+        ("(WhatsApp) +1 415 555 0112", None, 14155550112),
+        ("携帯 +81 90 1234 5678", None, 819012345678),
+        ("☎ +1 415 555 0114", None, 14155550114),
+        ("https://wa.me/14155550121", "DE", 14155550121),
+        ("wa.me/+14155550122?text=hello", None, 14155550122),
+        ("https://api.whatsapp.com/send?phone=14155550123&text=Hi%20there", None, 14155550123),
+        ("https://api.whatsapp.com/send/?text=x&phone=%2B14155550124", None, 14155550124),
+        ("whatsapp://send?phone=14155550125", None, 14155550125),
+        ("14155550122@c.us", "DE", 14155550122),
+        ("14155550123:12@s.whatsapp.net", None, 14155550123),
+        ("++14155550117", None, 14155550117),
+        ("+0014155550118", None, 14155550118),
+        ("+34 (0)912 345 678", None, 34912345678),  # Spain dials no 0 at home
+        ("011 1 415 555 0120", None, 14155550120),
+        ("011 44 20 7946 0958", "US", 442079460958),
+        ("0011 61 412 345 678", None, 61412345678),
+        ("011 98765-4321", "BR", 5511987654321),  # an area code
+        ("https://wa.me/message/ABC2DEF3", None, "phone_link"),
+        ("https://shop.example/p/14155550121", None, "phone_link"),
+        ("fax: +14155550101", None, "phone_label"),
+        ("not +14155550101", None, "phone_label"),
+        ("Ada +14155550101", None, "phone_label"),
+        ("+1 415 555 O126", None, "phone_letters"),
+        ("+l 415 555 0126", None, "phone_letters"),
+        ("1-800-FLOWERS", None, "phone_letters"),
+        ("US.1349120865530274", None, "phone_user_id"),
+        ("BR.ENT.98765432109876", "BR", "phone_user_id"),
+        ("120363025000000001@g.us", None, "phone_user_id"),
+        ("98765432109876@lid", None, "phone_user_id"),
+        ("@ben.lake", None, "phone_username"),
+        ("@14155550101", None, "phone_username"),
+        ("ada@mail.example", None, "phone_email"),
+        ("+12125550162 ::: +12125550163", None, "phone_two_numbers"),
+        ("415-555-0107 / 415-555-0108", None, "phone_two_numbers"),
+        ("415-555-0107; 415-555-0108", None, "phone_two_numbers"),
+        ("work: +14155550107, home: +14155550108", None, "phone_two_numbers"),
+        ("tel:+14155550101;ext=5", None, "phone_extension"),
+    ],
+)
+def test_what_stands_around_a_number_is_taken_off_or_named(
+    text: str, region: str | None, expected: int | str
+) -> None:
+    found = Normaliser(region).normalise(text)
+    assert found == expected
+    assert isinstance(found, int) or found in REASONS
+
+
+@pytest.mark.parametrize(
+    ("text", "region", "expected"),
+    [
+        ("+12125550162 ::: +12125550163", None, 12125550162),
+        ("030 23125003/4", "DE", 493023125003),
+        ("+49 30 23125005 / 23125006", None, 493023125005),
+        ("work: +14155550107, home: +14155550108", None, 14155550107),
+        ("415-555-0107 / 415-555-0108", "US", 14155550107),
+        ("415-555-0107 / 415-555-0108", None, "phone_invalid"),
+        ("030 12345 - 030 12346", "DE", 493012345),
+        ("+1 (415) 555-0104 x123", None, "phone_extension"),
+        ("+14155550101", None, 14155550101),
+    ],
+)
+def test_the_first_of_two_numbers_is_taken_if_asked_for(
+    text: str, region: str | None, expected: int | str
+) -> None:
+    assert Normaliser(region, first_number=True).normalise(text) == expected
+
+
+@given(st.integers(10**6, 10**15 - 1), st.sampled_from([None, "001", "BR", "US", "DE", "CI"]))
+def test_a_read_phone_reads_as_itself(number: int, region: str | None) -> None:
+    found = Normaliser(region).normalise(str(number))
+    if isinstance(found, int):
+        for text in (f"+{found}", f"00{found}", f"tel:+{found}", f"wa.me/{found}", f"{found}@c.us"):
+            assert Normaliser(region).normalise(text) == found
+
+
 def test_a_country_without_a_repair_is_refused() -> None:
-    with pytest.raises(UsageError, match="BR, MX, AR"):
+    with pytest.raises(UsageError, match="BR, MX, AR, CI, BJ"):
         Normaliser(None, ("DE",))
 
 

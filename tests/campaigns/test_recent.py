@@ -10,6 +10,7 @@ from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.staged.recent import RecentCampaign
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
+from tests.kit.rows import suppress
 
 ARGENTINIAN, AS_MOBILE = 541123456789, 5491123456789  # one phone, in its two valid spellings
 
@@ -74,7 +75,7 @@ async def test_only_campaigns_of_these_days_count(
 async def test_who_was_left_out_or_suppressed_does_not_count(
     ready: str, pool: Pool, asked: CampaignSpec, write_audience: WriteAudience
 ) -> None:
-    await pool.execute("INSERT INTO suppressions (phone, reason) VALUES ($1, 'asked')", PHONE)
+    await suppress(pool, PHONE)
     await create_campaign(ready, asked)
     left_out = write_audience(f"phone\n{PHONE + 1}\n{PHONE + 2}\n", "left_out.csv")
     again = replace(asked, name="summer", exclude=(str(left_out),))

@@ -15,7 +15,7 @@ from drumbeat.engine.store.database import Pool
 from drumbeat.engine.store.facts import Fact, FactKind
 from drumbeat.engine.store.recording import record
 from tests.campaigns.conftest import PHONE, WriteAudience
-from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, range_counters, recount
+from tests.kit.planted import FIRST_RANGE, NUMBER, plant_campaign, range_counters, recount
 
 
 @pytest.fixture

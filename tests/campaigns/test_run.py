@@ -8,7 +8,8 @@ from drumbeat.campaigns.results.status import CampaignStatus
 from drumbeat.engine.core.states import CampaignState, ReasonCode, RecipientState
 from drumbeat.engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
 from drumbeat.engine.process.settings import ServiceSettings
-from tests.api.loopback import Conversation, Server, free_port, serving
+from tests.api.loopback import Conversation, Server, serving
+from tests.kit.ports import free_port
 
 
 def ended(

@@ -8,7 +8,7 @@ from drumbeat.campaigns.life import settling
 from drumbeat.campaigns.life.settling import until_settled
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.store.database import Connection, Pool
-from tests.webhooks.planted import plant_campaign
+from tests.kit.planted import plant_campaign
 
 
 @pytest.fixture(autouse=True)

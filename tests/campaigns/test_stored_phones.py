@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import phonenumbers
 import pytest
 from hypothesis import given, settings
@@ -24,7 +25,7 @@ from drumbeat.campaigns.phones.phone_text import phone_text
 from drumbeat.campaigns.phones.suppression import EXPORT_HEADER, Suppression, export_cells
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.results.export import COLUMNS, export_columns, export_values
-from drumbeat.campaigns.results.export_files import ExportForm, writer_of
+from drumbeat.campaigns.results.export_files import ExportForm, Separator, writer_of
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import WriteAudience
@@ -40,8 +41,8 @@ async def spring(ready: str, write_audience: WriteAudience) -> dict[str, Any]:
     """A planned campaign of a German list, by the arguments of its options."""
     options: dict[str, Any] = {
         "name": "spring", "template": "order", "language": "en", "number": ["1001"],
-        "audience": write_audience(LIST), "phone_column": "Telefon", "region": "DE", "as_mobile": ["BR"],
-        "param": ["nome", "=x"], "column_map": ["nome=name"], "default": ["nome=friend"],
+        "audience": write_audience(LIST), "phone_column": "Telefon", "region": "DE", "repair_old": ["BR"],
+        "param": ["nome", "=x"], "map": ["nome=name"], "default": ["nome=friend"],
     }  # fmt: skip
     await create_campaign(ready, CampaignSpec(**options))
     return options
@@ -68,7 +69,7 @@ async def test_a_clone_for_the_same_people_is_for_the_same_people(
     assert (made.counts.recipients, made.counts.rejected) == (len(ABROAD), 0)
     assert await people_of(pool, "again") == EVERYBODY
     given = (await stored_options(pool, "again")).values
-    assert not {"region", "as_mobile", "map", "default", "phone_column"} & given.keys()
+    assert not {"region", "repair_old", "map", "default", "phone_column"} & given.keys()
     await create_campaign(ready, await cloned(pool, "again", "third", {}))
     assert await people_of(pool, "third") == EVERYBODY
 
@@ -127,9 +128,7 @@ async def test_an_uploaded_list_that_is_edited_keeps_its_people(
     ready: str, pool: Pool, spring: dict[str, Any]
 ) -> None:
     """Of an upload only the name is stored, so the stored people are planned anew."""
-    await pool.execute(
-        "UPDATE campaigns SET options = jsonb_set(options, '{noted,given,audience}', '\"people.csv\"')"
-    )
+    await pool.execute("UPDATE campaigns SET options = jsonb_set(options, '{audience}', '\"people.csv\"')")
     stored = await stored_options(pool, "spring")
     await edit_campaign(ready, stored, {"param": ["=Hi", "nome"]}, change_by="ana")
     assert await people_of(pool, "spring") == [(phone, ["Hi", f"Ana {phone}"]) for phone in ABROAD]
@@ -151,8 +150,8 @@ async def test_the_country_is_for_what_is_excluded(
     "changes",
     [
         {"region": "DE"},
-        {"as_mobile": ["BR"]},
-        {"column_map": ["a=b"]},
+        {"repair_old": ["BR"]},
+        {"map": ["a=b"]},
         {"default": ["name=x"]},
         {"phone_column": "Telefon"},
     ],
@@ -160,10 +159,9 @@ async def test_the_country_is_for_what_is_excluded(
 async def test_an_option_of_a_file_beside_a_campaign_is_refused(
     pool: Pool, spring: dict[str, Any], changes: dict[str, Any]
 ) -> None:
-    key = {"column_map": "map"}.get(next(iter(changes)), next(iter(changes)))
-    by_key = {"audience_campaign": "spring", key: next(iter(changes.values()))}
-    with pytest.raises(UsageError, match=f"--{key.replace('_', '-')} says how a file is read"):
-        await cloned(pool, "spring", "again", by_key)
+    key = next(iter(changes))
+    with pytest.raises(UsageError, match=f"{key} says how a file is read"):
+        await cloned(pool, "spring", "again", {"audience_campaign": "spring", **changes})
 
 
 @pytest.mark.parametrize("column", ["phone", "Telefon"])
@@ -293,16 +291,23 @@ def stored_example(region: str) -> str:
 @given(
     st.lists(stored_phones(), min_size=1, max_size=8),
     st.sampled_from([None, *REGIONS]),
-    st.sampled_from([ExportForm.CSV, ExportForm.JSON_LINES]),
+    st.sampled_from([ExportForm.CSV, ExportForm.JSON_LINES, ExportForm.XLSX]),
+    st.sampled_from(Separator),
 )
 def test_what_is_exported_is_imported_as_the_same_people(
-    tmp_path_factory: pytest.TempPathFactory, phones: list[int], region: str | None, form: ExportForm
+    tmp_path_factory: pytest.TempPathFactory,
+    phones: list[int],
+    region: str | None,
+    form: ExportForm,
+    separator: Separator,
 ) -> None:
     path = tmp_path_factory.mktemp("export") / f"export.{form}"
     with path.open("wb") as file:
-        writer = writer_of(form, file, "spring", COLUMNS)
+        writer = writer_of(form, file, "spring", COLUMNS, separator=separator)
         writer.write([[phone_text(phone), *[None] * (len(COLUMNS) - 1)] for phone in phones])
         writer.close()
+    if form is ExportForm.XLSX:  # as if somebody edited and saved it
+        openpyxl.load_workbook(path).save(path)
     with open_table(path) as source:
         table = source.table()
         check = row_check(table.header, table.name, RowRules(region=region))

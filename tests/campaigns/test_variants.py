@@ -13,6 +13,7 @@ from drumbeat.campaigns.results.variants import VariantResult, verdicts
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import DEFINITION, PHONE, WriteAudience
+from tests.kit.rows import add_template
 
 SHORT, LONG = Variant("short", "order"), Variant("long", "parcel", 3)
 
@@ -22,10 +23,7 @@ async def experiment(
     ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience
 ) -> CampaignSpec:
     """400 people, every second of them Brazilian, and a second template in English and Portuguese."""
-    await pool.executemany(
-        "INSERT INTO templates (name, language, status, definition) VALUES ('parcel', $1, 'APPROVED', $2)",
-        [("en", DEFINITION), ("pt_BR", DEFINITION)],
-    )
+    await add_template(pool, "parcel", DEFINITION, "en", "pt_BR")
     rows = [f"{PHONE + n},Name {n},A{n},{('en', 'pt')[n % 2]}" for n in range(400)]
     path = write_audience("phone,name,order,tongue\n" + "\n".join(rows) + "\n", name="many.csv")
     return replace(spec, audience=path, template=None, variant=[str(SHORT), str(LONG)])
@@ -51,11 +49,15 @@ async def test_variants_and_languages_divide_the_people_independently(
     assert await indexes(pool, both.campaign_id) == [
         2 * variant + n % 2 for n, variant in enumerate(variants)
     ]
-    assert [(share.variant, share.name, share.language) for share in both.templates] == [
+    assert [(share.variant, share.name, share.language) for share in both.campaign.templates] == [
         ("short", "order", "en"), ("short", "order", "pt_BR"), ("long", "parcel", "en"), ("long", "parcel", "pt_BR"),
     ]  # fmt: skip
-    assert sum(share.recipients or 0 for share in both.templates) == 400
-    assert 250 < sum(share.recipients or 0 for share in plain.templates if share.variant == "long") < 350
+    assert sum(share.recipients or 0 for share in both.campaign.templates) == 400
+    assert (
+        250
+        < sum(share.recipients or 0 for share in plain.campaign.templates if share.variant == "long")
+        < 350
+    )
 
 
 async def test_another_experiment_divides_otherwise(ready: str, pool: Pool, experiment: CampaignSpec) -> None:

@@ -25,9 +25,9 @@ from tests.chaos import store
 from tests.chaos.disk import Disk, mounted
 from tests.chaos.leftovers import Leftovers
 from tests.chaos.processes import NeverListened, Running, start
-from tests.chaos.proxy import Proxy, proxied
 from tests.chaos.service import Service
 from tests.chaos.watched import DIRECTORY_VARIABLE
+from tests.kit.proxy import Proxy, proxied
 
 NUMBER = "106540352242922"
 WABA = "102290129340398"

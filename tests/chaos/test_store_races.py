@@ -15,7 +15,7 @@ from drumbeat.engine.store.leases import Lease, release_lease, take_lease
 from drumbeat.engine.store.queries import queries
 from drumbeat.engine.store.ranges import HeldRange
 from drumbeat.engine.store.recording import record
-from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, range_counters, recount, state_of
+from tests.kit.planted import FIRST_RANGE, NUMBER, plant_campaign, range_counters, recount, state_of
 
 FORMER = Lease(NUMBER, 1, 0.0)
 # No such machine: its death can never be proven here.

@@ -42,10 +42,10 @@ def test_a_manifest_from_its_first_apply_to_its_end(
 
     shown = drumbeat.ok(*apply, "--max-failed", "5", "--dry-run").stdout
     assert "--max-failed  not given  \N{RIGHTWARDS ARROW}  5    applied" in shown
-    assert effects(drumbeat.ok(*apply, "--max-failed", "5", "--json").json) == {"--max-failed": "applied"}
+    assert effects(drumbeat.ok(*apply, "--max-failed", "5", "--json").json) == {"max_failed": "applied"}
     manifest.write_text(MANIFEST.replace('"name"', '"=friend"'))
     changed = drumbeat.ok(*apply, "--max-failed", "5", "--json").json
-    assert effects(changed) == {"--param": "planned anew"}
+    assert effects(changed) == {"param": "planned anew"}
     assert drumbeat.ok(*apply, "--max-failed", "5", "--json").json["unchanged"] is True
 
     drumbeat.ok("campaign", "run", "external:crm-7", "--quiet")
@@ -53,7 +53,7 @@ def test_a_manifest_from_its_first_apply_to_its_end(
     manifest.write_text(MANIFEST)
     refused = drumbeat(*apply, "--json")
     assert (refused.exit_code, refused.json["refused"]) == (78, True)
-    assert effects(refused.json) == {"--max-failed": "refused", "--param": "refused"}
+    assert effects(refused.json) == {"max_failed": "refused", "param": "refused"}
     assert "--param was =friend, order and is name, order" in refused.complaint
     assert service.accepted() == 10
 
@@ -74,12 +74,12 @@ def test_drafts_are_cloned_edited_and_deleted(drumbeat: Drumbeat, manifest: Path
     clone = drumbeat.ok("campaign", "clone", "external:crm-7", "summer", "--param", "=Hi", "--param", "order")
     assert 'recipients are also in the campaign "spring", planned since' in clone.stdout
     edited = drumbeat.ok("campaign", "edit", "summer", "--window", "09:00-20:00", "--json").json
-    assert effects(edited) == {"--window": "applied"}
+    assert effects(edited) == {"window": "applied"}
     assert drumbeat.ok("campaign", "edit", "summer", "--json").json["unchanged"] is True
     anew = drumbeat.ok(
         "campaign", "edit", "summer", "--language", "en_US", "--unset", "window", "--json"
     ).json
-    assert effects(anew) == {"--language": "planned anew", "--window": "applied"}
+    assert effects(anew) == {"language": "planned anew", "window": "applied"}
 
     assert drumbeat("campaign", "delete", "summer").exit_code == 2  # no terminal confirms it
     gone = drumbeat.ok("campaign", "delete", "summer", "--yes", "--json").json

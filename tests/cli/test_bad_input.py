@@ -244,7 +244,7 @@ def test_a_worker_without_its_number_names_the_database(drumbeat: Drumbeat, sync
 
 
 def test_a_region_that_is_not_there_is_a_usage_error(drumbeat: Drumbeat, audience: Path) -> None:
-    refused(drumbeat("audience", "check", audience, "--region", "XX"), 2, '"XX"', "--region BR")
+    refused(drumbeat("audience", "check", audience, "--region", "XX"), 2, '"XX"', "such as BR")
 
 
 def test_the_error_of_a_missing_service_quotes_the_system(drumbeat: Drumbeat) -> None:

@@ -9,7 +9,8 @@ from drumbeat.campaigns.doctor import Finding, Level, check_database, check_serv
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.process.settings import Settings
 from drumbeat.engine.store.database import Pool
-from tests.api.loopback import Conversation, Script, Server, free_port, serving
+from tests.api.loopback import Conversation, Script, Server, serving
+from tests.kit.ports import free_port
 
 
 def test_a_misspelt_variable_is_reported_with_the_likely_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 from threading import Thread
 from urllib.parse import urlsplit
 
-from tests.api.loopback import free_port
 from tests.cli.processes import Drumbeat, serving
+from tests.kit.ports import free_port
 
 
 def port_of(url: str) -> str:

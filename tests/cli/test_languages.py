@@ -62,7 +62,7 @@ def test_each_person_gets_one_message_in_their_language(
     assert "order_shipped (en_US): 3 recipients" in drumbeat.ok("campaign", "report", "spring").stdout
 
     drumbeat.ok("campaign", "export", "spring", "--output", "out.csv")
-    with (tmp_path / "out.csv").open(encoding="utf-8") as file:
+    with (tmp_path / "out.csv").open(encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     assert [row["language"] for row in rows] == expected
 

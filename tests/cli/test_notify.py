@@ -9,7 +9,8 @@ import pytest
 from drumbeat.engine.store.database import Pool
 from tests.acceptance.conftest import TEMPLATE
 from tests.cli.processes import TOKEN, Done, Drumbeat, Service
-from tests.notifications.sinks import Hook, Mailbox, free_port, hook, mail_server
+from tests.kit.ports import free_port
+from tests.notifications.sinks import Hook, Mailbox, hook, mail_server
 from tests.notifications.test_notifier import until, until_stored
 
 SECRET = {"notify_secret": "a secret of ours"}

@@ -165,7 +165,7 @@ def test_an_export_to_a_file_is_whole_and_private(
     create(drumbeat, tmp_path / "people.csv")
     drumbeat.ok("campaign", "run", "spring", "--quiet")
     drumbeat.ok("campaign", "export", "spring", "--output", "all.csv")
-    rows = list(csv.DictReader((tmp_path / "all.csv").open()))
+    rows = list(csv.DictReader((tmp_path / "all.csv").open(encoding="utf-8-sig")))
     assert [(row["phone"], row["state"], row["name"]) for row in rows] == [
         ("+5511980000001", "accepted", "'=HYPERLINK(1)"),
         ("+5511980000002", "accepted", "Ana"),

@@ -10,8 +10,10 @@ from typing import Any
 import aiohttp
 import pytest
 import structlog
+from argon2 import PasswordHasher
 
 from drumbeat.campaigns.console.server import running_console
+from drumbeat.campaigns.console.web import users
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.campaigns.console.web.users import add_token
 from drumbeat.campaigns.options.spec import CampaignSpec
@@ -27,11 +29,22 @@ structlog.configure(
     ]
 )
 
+# A password costs the console a quarter of a second of CPU and 64 MiB, so that guessing is slow. Tests need no more than
+# the same kind of hash.
+_CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+_OF_NOBODY = _CHEAP.hash("nobody's")
+
 NUMBER, OTHER_NUMBER = "1001", "1002"
 PHONE = 5511960000000  # and the nine above it
 TEXT = "Hello {{1}}, your order {{2}} is on its way"
 PEOPLE = "".join(f"+{PHONE + row},Ana <b>{row}</b>,A{row}\n" for row in range(10))
 BAD_CODE = 131026
+
+
+@pytest.fixture(autouse=True)
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(users, "_HASHER", _CHEAP)
+    monkeypatch.setattr(users, "_OF_NOBODY", _OF_NOBODY)
 
 
 @dataclass(frozen=True, slots=True)

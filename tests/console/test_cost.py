@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -15,9 +16,9 @@ from structlog.testing import capture_logs
 from drumbeat.benchmarks.viewing.places import views
 from drumbeat.benchmarks.viewing.seed import Planted, fill
 from drumbeat.benchmarks.viewing.upload import upload
-from drumbeat.campaigns.console.campaigns import live
-from drumbeat.campaigns.console.campaigns.live import PERIOD_S, SharedReadings
-from drumbeat.campaigns.console.web import streams
+from drumbeat.campaigns.console.campaigns.watch import COUNTS
+from drumbeat.campaigns.console.web import cache, streams
+from drumbeat.campaigns.console.web.cache import PERIOD_S, Cache, Kind
 from drumbeat.campaigns.console.web.request_limits import TOKEN_FAILURES, WHOLE_READINGS_AT_ONCE
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.campaigns.console.web.users import add_token, remove_token
@@ -25,6 +26,7 @@ from drumbeat.campaigns.sql import statements
 from drumbeat.engine.store.database import Connection, Pool, open_pool
 from drumbeat.engine.store.queries import queries
 from tests.console.conftest import Caller, console
+from tests.kit.waiting import until
 
 NUMBERS = [str(number) for number in range(1000, 1016)]
 # In 75 ranges. A page looks at some of these ranges, or at some pages of the table by an index.
@@ -106,57 +108,82 @@ async def test_many_who_come_at_once_with_a_right_token_are_let_in(manager: Call
     assert {reply.status for reply in replies} == {200}
 
 
+def of_period(period_s: float, **more: Any) -> Kind[int, Any]:
+    return Kind("thing", period_s, **more)
+
+
 @pytest.mark.parametrize("fails", [False, True])
 async def test_who_looks_in_the_same_second_shares_the_reading(fails: bool) -> None:
     reads = 0
 
-    async def read(key: str) -> str:
+    async def read() -> str:
         nonlocal reads
         reads += 1
         await asyncio.sleep(0)
         if fails:
             raise OSError("the database is away")
-        return key
+        return "spring"
 
-    shared = SharedReadings(read)
-    found = await asyncio.gather(*(shared.get("spring") for _ in range(WATCHERS)), return_exceptions=True)
+    shared, kind = Cache(), of_period(PERIOD_S)
+    found = await asyncio.gather(
+        *(shared.get(kind, 1, read) for _ in range(WATCHERS)), return_exceptions=True
+    )
     assert reads == 1
     assert {str(each) for each in found} == {"the database is away" if fails else "spring"}
 
 
 async def test_an_error_is_not_shared_for_a_long_period(monkeypatch: pytest.MonkeyPatch) -> None:
     """A plan is kept for a minute. That the database was away is not."""
-    monkeypatch.setattr(live, "PERIOD_S", 0.0)
+    monkeypatch.setattr(cache, "PERIOD_S", 0.0)
     replies: list[str | Exception] = [OSError("away"), "the plan", "another"]
 
-    async def read(_: str) -> str:
+    async def read() -> str:
         reply = replies.pop(0)
         if isinstance(reply, Exception):
             raise reply
         return reply
 
-    shared = SharedReadings(read, 3_600.0)
+    shared, kind = Cache(), of_period(3_600.0)
     with pytest.raises(OSError, match="away"):
-        await shared.get("spring")
-    assert [await shared.get("spring") for _ in range(2)] == ["the plan", "the plan"]
+        await shared.get(kind, 1, read)
+    assert [await shared.get(kind, 1, read) for _ in range(2)] == ["the plan", "the plan"]
 
 
 async def test_what_takes_long_to_read_rests_longer() -> None:
     reads = 0
 
-    async def read(key: str) -> str:
+    async def read() -> None:
         nonlocal reads
         reads += 1
         await asyncio.sleep(0)
-        return key
 
-    rested, always = SharedReadings(read, 0.0, rest=1e9), SharedReadings(read, 0.0)
+    shared = Cache()
+    rested, always = of_period(0.0, rest=1e9), of_period(0.0)
     for _ in range(3):
-        await rested.get("spring")
+        await shared.get(rested, 1, read)
     assert reads == 1
     for _ in range(3):
-        await always.get("spring")
+        await shared.get(always, 1, read)
     assert reads == 4
+
+
+async def test_who_forgets_a_kind_forgets_what_is_made_of_it() -> None:
+    shared, replies = Cache(), iter(range(9))
+    numbers, other = of_period(3_600.0), of_period(3_600.0)
+    status = of_period(3_600.0, of=(numbers,))
+    page = of_period(3_600.0, of=(status,))
+
+    async def read() -> int:
+        return next(replies)
+
+    async def look() -> list[int]:
+        return [await shared.get(kind, 1, read) for kind in (numbers, status, page, other)]
+
+    assert await look() == [0, 1, 2, 3]
+    shared.forget(status)
+    assert await look() == [0, 4, 5, 3]
+    shared.forget(numbers)
+    assert await look() == [6, 7, 8, 3]
 
 
 async def test_after_an_action_nobody_sees_what_was_read_before(
@@ -164,7 +191,7 @@ async def test_after_an_action_nobody_sees_what_was_read_before(
 ) -> None:
     async with console(pool, database_url, tmp_path) as url:
         caller = Caller(url, await add_token(pool, "all", Role.MANAGE, actor="test"))
-        monkeypatch.setattr(SharedReadings, "_kept_s", lambda *_: 3_600.0)
+        monkeypatch.setattr(cache, "_kept_s", lambda *_: 3_600.0)
         seen = []
         for action in ("start", "pause"):
             assert (await caller.post(f"/api/v1/campaigns/spring/{action}")).status == 200
@@ -212,12 +239,10 @@ async def test_many_who_watch_cost_one_refresh_a_second(
     ):
         asked.clear()
         began_s = time.monotonic()
-        async with asyncio.timeout(60):
-            while min(asked["status"], asked["list"]) < READS:
-                await asyncio.sleep(0.01)
+        await until(lambda: min(asked["status"], asked["list"]) >= READS)
         periods = (time.monotonic() - began_s) / PERIOD_S
         assert max(asked["status"], asked["list"]) <= periods + 2
-        assert asked["counts"] <= periods * PERIOD_S / live.COUNTS_PERIOD_S + 2
+        assert asked["counts"] <= periods * PERIOD_S / COUNTS.period_s + 2
         assert asked["missing"] <= 1
 
 
@@ -258,9 +283,7 @@ async def test_nothing_is_read_for_a_reader_who_left(
         caller = Caller(url, await add_token(pool, "all", Role.MANAGE, actor="test"))
         with capture_logs() as logs:
             assert (await caller.get("/live/campaigns/spring")).status == 200
-            async with asyncio.timeout(60):
-                while not any(each["event"] == "request_answered" for each in logs):
-                    await asyncio.sleep(0.01)
+            await until(lambda: any(each["event"] == "request_answered" for each in logs))
 
 
 async def test_a_stream_that_is_never_silent_ends_with_the_right_to_see_it(

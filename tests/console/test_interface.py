@@ -12,12 +12,13 @@ import pytest
 import schemathesis
 from jsonschema import Draft202012Validator
 
-from drumbeat.campaigns.console.operations import OPERATIONS, PREFIX
-from drumbeat.campaigns.console.web.openapi import document
+from drumbeat.campaigns.console.routes import ROWS, document
+from drumbeat.campaigns.console.web.operations import PREFIX
 from drumbeat.campaigns.console.web.problems import CONTENT_TYPE
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import BAD_CODE, NUMBER, PHONE, Caller, Reply
 
+OPERATIONS = [row.operation for row in ROWS if row.operation is not None]
 KEY = {"Idempotency-Key": "k-1"}
 SPEC = {
     "name": "autumn",
@@ -240,7 +241,7 @@ async def test_the_export_is_csv_of_all(manager: Caller) -> None:
     lines = reply.text.splitlines()
     assert reply.headers["Content-Type"].startswith("text/csv")
     assert (
-        lines[0].startswith("phone,state,code")
+        lines[0].startswith("\ufeffphone,state,code")
         and len(lines) == 2
         and lines[1].startswith(f"+{PHONE + 1},failed")
     )

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from playwright.async_api import Error, Page, Route, expect
 
-from drumbeat.campaigns.console.account import api as account
 from drumbeat.campaigns.console.campaigns import actions as steering
 from drumbeat.campaigns.console.new import actions as upload_planning
-from drumbeat.campaigns.console.operations import PREFIX
+from drumbeat.campaigns.console.people import api as people
 from drumbeat.campaigns.console.web import jobs, replying, work
+from drumbeat.campaigns.console.web.operations import PREFIX
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.campaigns.progress import PlanProgress
+from drumbeat.campaigns.results import matching
 from drumbeat.engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, page, require_accessible
 from tests.console.conftest import BAD_CODE, Caller
@@ -35,8 +36,9 @@ def go_on(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     event = asyncio.Event()
     monkeypatch.setattr(work, "WAIT_S", 0.0)
     monkeypatch.setattr(replying, "WAIT_S", 0.0)
-    for name in ("plan_retry", "create_campaign", "edit_campaign", "suppress_matching"):
+    for name in ("plan_retry", "create_campaign", "edit_campaign"):
         monkeypatch.setattr(steering, name, _slow(getattr(steering, name), event))
+    monkeypatch.setattr(matching, "suppress_matching", _slow(matching.suppress_matching, event))
     return event
 
 
@@ -123,7 +125,7 @@ async def test_a_program_that_uploads_need_not_wait_either(
 ) -> None:
     """The file is kept until the work has ended, and no longer; that of a repeated request is not kept at all."""
     monkeypatch.setattr(upload_planning, "create_campaign", _slow(upload_planning.create_campaign, go_on))
-    monkeypatch.setattr(account, "import_upload", _slow(account.import_upload, go_on))
+    monkeypatch.setattr(people, "import_upload", _slow(people.import_upload, go_on))
     uploads = tmp_path / "uploads"
     begun, again = [await manager.post(f"{PREFIX}/campaigns", data=form(SPEC), headers=KEY) for _ in "ab"]
     assert (begun.status, again.status) == (202, 202)

@@ -11,10 +11,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from drumbeat.campaigns.console.campaigns import actions
 from drumbeat.campaigns.console.campaigns import launch_pages as launch
 from drumbeat.campaigns.console.new import actions as upload_planning
 from drumbeat.campaigns.console.new import sending_pages as new_sending
-from drumbeat.campaigns.console.people import pages as recipients
 from drumbeat.campaigns.console.web import jobs
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.engine.store.database import Pool
@@ -251,7 +251,7 @@ async def test_a_picture_is_uploaded_shown_and_outlives_the_list(
     assert kept.name == "spring.png" and kept.is_relative_to(tmp_path / "header-files")
     assert sent == [(NUMBER, PNG, "image/png")] and content_of(kept) == PNG
     assert not any((tmp_path / "uploads").iterdir())
-    monkeypatch.setattr(recipients, "uploads_with", lambda _: service)
+    monkeypatch.setattr(actions, "uploads_with", lambda _: service)
     test = await sender.post("/campaigns/autumn/test", data={"phones": f"+{PHONE}"})
     assert test.headers["Location"] == "/campaigns/autumn%2Ftest-1"
 

@@ -13,6 +13,7 @@ from drumbeat.campaigns.console.web.observing import DatabaseWatch
 from drumbeat.engine.process.settings import MetricsAddress, Settings
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import PHONE, Caller
+from tests.kit.waiting import until
 from tests.metrics_text import scrape, value
 
 
@@ -62,8 +63,6 @@ async def test_a_console_whose_database_is_away_is_not_ready(pool: Pool, databas
     watching = asyncio.create_task(watch.run())
     assert watch.problems() == []
     own.terminate()
-    async with asyncio.timeout(30):
-        while not watch.problems():
-            await asyncio.sleep(0.02)
+    await until(watch.problems)
     assert [problem.code for problem in watch.problems()] == ["database_away"]
     watching.cancel()

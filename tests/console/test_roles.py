@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from drumbeat.campaigns.console.server import routes
+from drumbeat.campaigns.console.routes import routes
 from drumbeat.campaigns.console.web.roles import Role, permits
 from drumbeat.campaigns.console.web.users import store_user
 from drumbeat.engine.store.database import Pool

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from drumbeat.campaigns.audience.check.glimpse import Glimpse, guess_params, guess_phone_column
+from drumbeat.campaigns.audience.check.glimpse import Glimpse, guess_params
 from drumbeat.campaigns.console.campaigns.charts import (
     BAR_UNITS,
     INTERVAL_UNITS,
@@ -229,19 +229,6 @@ def test_what_does_not_go_on_by_itself_needs_a_person(
     state: CampaignState, code: ReasonCode | None, needs: bool
 ) -> None:
     assert needs_person(state, code) is needs
-
-
-@pytest.mark.parametrize(
-    ("columns", "phone"),
-    [
-        (("name", "Phone Number"), "Phone Number"),
-        (("hotel", "mobile"), "mobile"),
-        (("Telefon-Nr.", "email"), "Telefon-Nr."),
-        (("name", "city"), None),
-    ],
-)
-def test_the_column_of_phones_is_guessed(columns: tuple[str, ...], phone: str | None) -> None:
-    assert guess_phone_column(columns) == phone
 
 
 def test_placeholders_get_the_column_that_their_name_or_example_names_and_no_other() -> None:

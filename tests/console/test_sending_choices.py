@@ -1,7 +1,9 @@
 """The step "sending" with plain values: what a form becomes, what is shown again, and where an error belongs."""
 
+from dataclasses import asdict
 from typing import Any
 
+import orjson
 import pytest
 from multidict import MultiDict
 from pydantic import ValidationError
@@ -10,10 +12,12 @@ from drumbeat.campaigns.console.new.create_request import request_of
 from drumbeat.campaigns.console.new.sending_choices import (
     DAYS,
     SendingFields,
+    Wrong,
     sending_part,
     wrong_of,
 )
 from drumbeat.campaigns.console.web.language import texts_of
+from drumbeat.campaigns.console.web.problems import Problem
 from drumbeat.campaigns.options.schedule import read_window
 from drumbeat.engine.errors import ConfigurationError, DrumbeatError, UsageError
 
@@ -97,6 +101,8 @@ def test_half_a_window_is_shown_again_and_refused_at_its_field() -> None:
         wrong.words(texts_of("en"))
         == "“Send only between” '09:00-' has no end: give both, such as 09:00-20:00"
     )
+    stored = orjson.loads(orjson.dumps(asdict(wrong.problem)))  # the step keeps it for the next request
+    assert Wrong(Problem(**stored), wrong.field).words(texts_of("en")) == wrong.words(texts_of("en"))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from drumbeat.campaigns.console.operations import PREFIX
+from drumbeat.campaigns.console.web.operations import PREFIX
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.campaigns.console.web.users import add_token, store_user
 from drumbeat.campaigns.life import approval

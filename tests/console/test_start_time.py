@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from drumbeat.campaigns.console.operations import PREFIX
+from drumbeat.campaigns.console.web.operations import PREFIX
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import BAD_CODE, PHONE, Caller
 from tests.console.test_steering import upload

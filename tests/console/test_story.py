@@ -15,7 +15,7 @@ from tests.cli.processes import serving
 from tests.console.chromium import browser, needs_chromium, tab_of
 
 __all__ = ["browser", "scene", "status_delay"]  # fixtures
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.long]
 
 PEOPLE = 200
 SLOW_PER_S = "8"  # of each number: slow enough to be paused by a person

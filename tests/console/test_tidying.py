@@ -1,9 +1,7 @@
 """What was uploaded goes once nothing needs it any more: each hour, while the console runs."""
 
-import asyncio
 import os
 import time
-from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import cast
@@ -15,6 +13,7 @@ from drumbeat.campaigns.console.new.header_uploads import KEPT, remove_unneeded
 from drumbeat.campaigns.console.web.uploads import KEPT_S, NAME_FILE
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import console
+from tests.kit.waiting import until
 
 
 def make_old(directory: Path) -> None:
@@ -26,12 +25,6 @@ def uploaded(home: Path, digit: str) -> Path:
     directory.mkdir(parents=True)
     (directory / NAME_FILE).write_text("people.csv")
     return directory
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not is_so():
-            await asyncio.sleep(0.02)
 
 
 async def test_old_uploads_go_at_the_start_and_again_later(

@@ -64,7 +64,5 @@ async def test_a_start_is_on_the_clock_of_the_campaign_if_it_has_one(
     async with console(pool, database_url, tmp_path, console_zone=BERLIN) as url:
         plain = await browser_of(url)
         assert ">2030-06-01 22:00:00</time>" in (await plain.get("/campaigns/spring/launch")).text
-        await pool.execute(
-            'UPDATE campaigns SET options = options || \'{"--time-zone": "Asia/Tokyo"}\'::jsonb'
-        )
+        await pool.execute('UPDATE campaigns SET options = options || \'{"time_zone": "Asia/Tokyo"}\'::jsonb')
         assert "2030-06-02 05:00 Asia/Tokyo" in (await plain.get("/campaigns/spring/launch")).text

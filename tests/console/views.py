@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import aiohttp
 
-from drumbeat.campaigns.console.routes import PAGES
+from drumbeat.campaigns.console.routes import routes
+from drumbeat.campaigns.console.web.operations import PREFIX
 
 # What stands for the beginning of a route; the longest that fits counts. Several: a page that differs much.
 FILLED: Mapping[str, tuple[str, ...]] = {
@@ -42,8 +43,8 @@ async def views(
 ) -> AsyncIterator[View]:
     """Each page that who sends the headers may see. `filled`: what FILLED does not have, or has otherwise."""
     async with aiohttp.ClientSession(url, headers=headers) as session:
-        for route in PAGES:
-            if route.method != "GET":
+        for route in routes():
+            if route.method != "GET" or route.path.startswith(PREFIX):
                 continue
             for view in named(route.path, {**FILLED, **filled}):
                 async with session.get(view.address, allow_redirects=False) as reply:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import socket
 import subprocess
 import urllib.request
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import pytest
 from tests.acceptance.conftest import Scene, scene, status_delay
 from tests.cli.processes import serving, until
 from tests.deploy.test_monitoring import PROMETHEUS, RULES
+from tests.kit.ports import free_port
 from tests.metrics_text import served_ports
 
 __all__ = ["scene", "status_delay"]  # fixtures
@@ -28,12 +28,6 @@ pytestmark = [
 # In the rules the receiver must be down for a minute, as the tests of promtool check. Here the wait is shorter, and the
 # expression is that of the rules.
 LONG, SHORT = "for: 1m", "for: 2s"
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 class Prometheus:

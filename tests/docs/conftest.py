@@ -58,6 +58,10 @@ def write_files(directory: Path) -> None:
     (directory / "garbled.csv").write_text("phone,first_name\n+14155550101,ZoÃ«\n", "utf-8")
     (directory / "export.csv").write_text("phone,first_name\n+14155550101,NULL\n", "utf-8")
     (directory / "staff.csv").write_text("phone\n+4930901820\n", "utf-8")
+    (directory / "local.csv").write_text("phone\n415 555 0101\n479 555 0120\n", "utf-8")
+    (directory / "abroad.csv").write_text("country,phone\nUS,(415) 555-0101\nDE,030 901820\n", "utf-8")
+    (directory / "old-numbers.csv").write_text("phone\n+22507000001\n+22997000000\n", "utf-8")
+    (directory / "mixed.csv").write_text("phone\n+4930901820\n+491713920000\n+19005550100\n", "utf-8")
     (directory / "unsubscribed.csv").write_text("phone\n+442079460958\n", "utf-8")
     (directory / "secrets").mkdir()
     for name, secret in (("token", TOKEN), ("app_secret", SECRET)):

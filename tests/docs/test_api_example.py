@@ -49,7 +49,7 @@ def test_the_example_sends_once_and_names_who_failed(drumbeat: Command) -> None:
         drumbeat.ok("templates", "sync", base_url=url)
         done = example(drumbeat, url)
         # One of ten failed, more than the manifest's 5%.
-        assert (done.returncode, "more than --max-failed 5%" in done.stderr) == (3, True), done.stderr
+        assert (done.returncode, "more than the limit of 5%" in done.stderr) == (3, True), done.stderr
         again = example(drumbeat, url)
         assert again.returncode == 3
         assert len(Service(url).recipients()) == len(set(Service(url).recipients())) == 9

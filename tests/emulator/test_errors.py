@@ -214,7 +214,7 @@ async def test_100_for_a_body_that_is_no_json_object(client: Client, body: bytes
     assert (answer.status, answer.code) == (400, 100)
 
 
-@pytest.mark.parametrize("text", ["", "two\nlines", "a\ttab", "five     spaces", "x" * 1025])
+@pytest.mark.parametrize("text", ["", "two\nlines", "a\ttab", "five     spaces"])
 async def test_100_for_a_parameter_that_may_not_stand(client: Client, text: str) -> None:
     assert (await client.send(template(ANA, text, "LH-1"))).code == 100
 

@@ -16,6 +16,8 @@ import pytest
 COMMAND = (sys.executable, "-m", "drumbeat.campaigns.cli", "emulator", "serve")
 WAIT_LIMIT_S = 90.0
 
+pytestmark = pytest.mark.usefixtures("warm_starts")
+
 
 async def launch(*options: str) -> asyncio.subprocess.Process:
     pipe = asyncio.subprocess.PIPE

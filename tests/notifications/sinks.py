@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -15,6 +14,8 @@ import orjson
 from aiohttp import web
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, Envelope, LoginPassword, Session
+
+from tests.kit.ports import free_port
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +47,6 @@ class Hook:
         self.posted.append(Posted(dict(request.headers), await request.read()))
         headers = {"Location": self.location} if self.location else {}
         return web.Response(status=self.status, headers=headers)
-
-
-def free_port() -> int:
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        return int(chosen.getsockname()[1])
 
 
 @asynccontextmanager

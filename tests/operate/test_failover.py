@@ -12,8 +12,9 @@ import psutil
 import pytest
 
 from tests.cli.processes import Drumbeat, until
+from tests.kit.ports import free_port
 from tests.operate.campaign import NUMBERS, RATE_PER_S, Campaign, fetch, judge, planned, receiving, working
-from tests.operate.operator import Operator, free_port, operating
+from tests.operate.operator import Operator, operating
 
 RECIPIENTS = 9_000
 CLAIMED_S = 3.0  # how long a message that was claimed may still leave, as the page says

@@ -87,7 +87,7 @@ def test_values_are_written_as_people_write_them(manifest: Path) -> None:
 
 
 OF_A_FILE = (
-    'region = "DE"\nas_mobile = ["BR"]\nphone_column = "Telefon"\n[map]\na = "b"\n[default]\na = "x"\n'
+    'region = "DE"\nrepair_old = ["BR"]\nphone_column = "Telefon"\n[map]\na = "b"\n[default]\na = "x"\n'
 )
 
 
@@ -95,12 +95,12 @@ def test_what_says_how_a_file_is_read_goes_with_the_file(manifest: Path) -> None
     found = read(manifest, OF_A_FILE, audience_campaign="winter")
     assert found.keys() == {"name", "template", "language", "number", "audience_campaign"}
     kept = read(manifest, OF_A_FILE, audience="other.csv")
-    assert {"region", "as_mobile", "phone_column", "map", "default"} <= kept.keys()
+    assert {"region", "repair_old", "phone_column", "map", "default"} <= kept.keys()
     excluding = read(manifest, f'exclude = ["stop.csv"]\n{OF_A_FILE}', audience_campaign="winter")
     assert (excluding["region"], excluding["exclude"]) == ("DE", ["stop.csv"]), "read like the file was"
 
 
-@pytest.mark.parametrize("key", ['region = "DE"', 'as_mobile = ["BR"]', 'map = ["a=b"]', 'sheet = "Mai"'])
+@pytest.mark.parametrize("key", ['region = "DE"', 'repair_old = ["BR"]', 'map = ["a=b"]', 'sheet = "Mai"'])
 def test_what_says_how_a_file_is_read_is_refused_where_there_is_none(manifest: Path, key: str) -> None:
     manifest.write_text(LEAST.replace('audience = "people.csv"', f'audience_campaign = "winter"\n{key}'))
     with pytest.raises(UsageError, match=f"{key.split()[0]} says how a file is read"):

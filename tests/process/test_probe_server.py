@@ -16,6 +16,7 @@ from drumbeat.engine.process import probe_server
 from drumbeat.engine.process.probe_server import serving
 from drumbeat.engine.process.probes import Exposition, Probes, Problem
 from drumbeat.engine.process.settings import MetricsAddress
+from tests.kit.waiting import until
 
 HOST = "127.0.0.1"
 
@@ -109,9 +110,7 @@ async def test_a_taken_port_is_served_as_soon_as_it_is_free(monkeypatch: pytest.
         async with listening(Answer(), [], port) as logs:
             assert [line["event"] for line in logs] == ["metrics_not_served"]
             other.close()
-            async with asyncio.timeout(30):
-                while "metrics_served" not in [line["event"] for line in logs]:
-                    await asyncio.sleep(0.01)
+            await until(lambda: "metrics_served" in [line["event"] for line in logs])
             assert (await get(port, "/livez"))[0] == 200
         with pytest.raises(ConnectionRefusedError):
             await get(port, "/livez")

@@ -177,7 +177,7 @@ async def test_failures_that_are_reported_later_exceed_the_budget_and_a_resume_b
             await report(pool, "failed", 1)
             ended = await runner.end()
         assert ended.state == "paused"
-        assert ended.reason == "5 of 200 recipients failed, more than --pause-at-failed 2%"
+        assert ended.reason == "5 of 200 recipients failed, more than the limit of 2%"
         assert await code_of(pool, campaign) == ReasonCode.FAILURES_EXCEEDED
         assert len(accepted_phones(emulator)) < 200
         async with pool.acquire() as connection:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import socket
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
@@ -15,18 +14,13 @@ from drumbeat.engine.core.units import SECOND_NS
 from drumbeat.engine.process.settings import MetricsAddress
 from drumbeat.engine.sending.dispatcher import Dispatcher
 from drumbeat.engine.store.database import Pool, open_pool
+from tests.kit.ports import free_port
 from tests.metrics_text import scrape, value
 from tests.sending.fakes import FakeTransport, Outcomes, claimed
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers
 from tests.sending.running import HIGH_RATE_PER_S, fault, serving, started, until
 
 AT_NS = 10 * SECOND_NS
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @pytest.mark.parametrize(

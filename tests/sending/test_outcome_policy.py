@@ -163,7 +163,7 @@ def test_what_every_recipient_shares_pauses_the_campaign_only_in_a_row(around: A
     assert around.requested == [
         (
             CampaignPause(1, "", ReasonCode.RECIPIENTS_REFUSED),
-            f"{IN_A_ROW_MAX} recipients in a row were refused: odd (132000); check --param",
+            f"{IN_A_ROW_MAX} recipients in a row were refused: odd (132000); check what fills them",
         )
     ]
 
@@ -172,7 +172,7 @@ def test_what_every_recipient_shares_pauses_the_campaign_only_in_a_row(around: A
     ("code", "status", "stop", "words"),
     [
         (131030, 400, NumberRest("1055", "", None), "use another number"),
-        (132012, 400, CampaignPause(1, "", ReasonCode.RECIPIENTS_REFUSED), "check --param"),
+        (132012, 400, CampaignPause(1, "", ReasonCode.RECIPIENTS_REFUSED), "check what fills them"),
         (None, 404, AccountStop("", ReasonCode.ADDRESS_REFUSED), "check DRUMBEAT_BASE_URL"),
         (None, 407, AccountStop("", ReasonCode.ADDRESS_REFUSED), "DRUMBEAT_PROXY_URL"),
     ],

@@ -19,6 +19,7 @@ from drumbeat.engine.sending.messages import GrantedClaims
 from drumbeat.engine.store.database import Pool
 from tests.api import loopback
 from tests.api.transports import answering
+from tests.kit.rows import suppress
 from tests.sending.planted import FAST, SLOW, Planted, campaign_row, plant_campaign, plant_numbers, recount
 from tests.sending.running import (
     HIGH_RATE_PER_S,
@@ -275,9 +276,7 @@ async def test_a_recipient_who_opted_out_fails_and_is_skipped_by_the_next_campai
 async def test_an_opt_out_after_the_plan_is_skipped(pool: Pool) -> None:
     campaign = await planted(pool, 20)
     async with pool.acquire() as connection:
-        await connection.execute(
-            "INSERT INTO suppressions (phone, reason) VALUES ($1, 'STOP')", campaign.phones[4]
-        )
+        await suppress(connection, campaign.phones[4], reason="STOP")
     async with serving() as emulator:
         await run_to_end(pool, emulator, campaign)
         assert accepted_phones(emulator)[campaign.phones[4]] == 0

@@ -15,6 +15,7 @@ from drumbeat.engine.store.closing import close_ranges
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.leases import NumberHeld, take_lease
 from drumbeat.engine.store.status_applier import apply_statuses
+from tests.kit.planted import put_in_inbox, status_event
 from tests.sending.planted import (
     SLOW,
     Planted,
@@ -35,7 +36,6 @@ from tests.sending.running import (
     started,
     until,
 )
-from tests.webhooks.planted import put_in_inbox, status_event
 
 SECOND_NS = 1_000_000_000
 

@@ -7,6 +7,7 @@ from structlog.testing import capture_logs
 from drumbeat.emulator.testing import Emulator
 from drumbeat.engine.store.database import Pool
 from drumbeat.engine.store.queries import queries
+from tests.kit.rows import add_template
 from tests.sending.planted import SLOW, TEMPLATE, Planted, campaign_row, plant_campaign, plant_numbers
 from tests.sending.running import accepted_phones, fault, serving, started, until
 
@@ -17,10 +18,7 @@ ADDED = "Hi {{1}}, your order {{2}} is on its way with {{3}}."
 async def planted(pool: Pool) -> Planted:
     async with pool.acquire() as connection:
         await plant_numbers(connection, **{SLOW: 20})
-        await connection.execute(
-            "INSERT INTO templates (name, language, status, definition) VALUES ($1, $2, 'APPROVED', $3)",
-            *(TEMPLATE[name] for name in ("name", "language", "definition")),
-        )
+        await add_template(connection, TEMPLATE["name"], TEMPLATE["definition"], TEMPLATE["language"])
         return await plant_campaign(connection, recipients=LONG)
 
 

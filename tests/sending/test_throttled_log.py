@@ -23,7 +23,7 @@ from drumbeat.engine.core.retry import Wait
 from drumbeat.engine.process.settings import ServiceSettings
 from drumbeat.engine.process.throttled_log import ThrottledLog
 from drumbeat.engine.store.database import Pool, open_pool
-from tests.chaos.proxy import proxied
+from tests.kit.proxy import proxied
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers
 from tests.sending.running import (
     HIGH_RATE_PER_S,

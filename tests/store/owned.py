@@ -1,8 +1,5 @@
 """Ranges that a number has taken, and what is recorded in them."""
 
-import asyncio
-from typing import Any
-
 from drumbeat.engine.store.claims import Candidate, advance_watermark
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.facts import Fact, FactKind
@@ -42,16 +39,6 @@ async def deferred(connection: Connection) -> tuple[Lease, HeldRange, list[Candi
     await advance_watermark(connection, lease, held, 1, [])
     await record(connection, [fact(held, 1, FactKind.DEFERRED)])
     return lease, held, await due_retries(connection, [held], 10)
-
-
-async def waits(observer: Connection, waiting: Connection, work: asyncio.Task[Any]) -> None:
-    """Return when the connection waits for a lock, or when the work that should have waited is done."""
-    pid = waiting.get_server_pid()
-    async with asyncio.timeout(15):
-        while not work.done() and not await observer.fetchval(
-            "SELECT cardinality(pg_blocking_pids($1)) > 0", pid
-        ):
-            await asyncio.sleep(0)
 
 
 async def two_ranges(connection: Connection, size: int = 2) -> tuple[Planted, Lease, HeldRange, HeldRange]:

@@ -15,7 +15,7 @@ from drumbeat.engine.store.facts import Fact, FactKind
 from drumbeat.engine.store.recording import record
 from drumbeat.engine.store.status_applier import apply_statuses
 from tests.examples import examples
-from tests.webhooks.planted import (
+from tests.kit.planted import (
     FIRST_RANGE,
     NUMBER,
     installation,
@@ -27,6 +27,7 @@ from tests.webhooks.planted import (
     state_of,
     status_event,
 )
+from tests.kit.waiting import until_blocked
 
 RECIPIENTS = 9
 PHONE = 5511900000000  # of a recipient, less its seq
@@ -150,10 +151,7 @@ async def test_an_applier_killed_before_its_commit_loses_nothing(database_url: s
             doomed = await connect(database_url)
             applying = asyncio.create_task(apply_statuses(doomed))
             pid = doomed.get_server_pid()
-            waits = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $1"
-            async with asyncio.timeout(30):
-                while not await pool.fetchval(waits, pid):
-                    await asyncio.sleep(0)
+            await until_blocked(pool, pid)
             await connection.execute("SELECT pg_terminate_backend($1)", pid)
             with pytest.raises(LOST_CONNECTION):
                 await applying

@@ -14,8 +14,7 @@ from drumbeat.engine.store.leases import take_lease
 from drumbeat.engine.store.ranges import take_over_ranges
 from drumbeat.engine.store.recording import record
 from drumbeat.engine.store.status_applier import apply_statuses
-from tests.store.test_apply_statuses import READ, SENT, accepted, apply_all
-from tests.webhooks.planted import (
+from tests.kit.planted import (
     FIRST_RANGE,
     NOON,
     NUMBER,
@@ -29,6 +28,8 @@ from tests.webhooks.planted import (
     state_of,
     status_event,
 )
+from tests.kit.waiting import until_blocked
+from tests.store.test_apply_statuses import READ, SENT, accepted, apply_all
 
 PHONE = 5511912345678
 
@@ -177,12 +178,6 @@ async def test_a_message_of_another_program_to_a_pair_is_another_message(
     assert await state_of(connection, 1) == ("sent" if came else "unknown")
 
 
-async def waits_for_a_lock(pool: Pool, process: int) -> None:
-    async with pool.acquire() as observer, asyncio.timeout(30):
-        while not await observer.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", process):
-            await asyncio.sleep(0.01)
-
-
 async def test_a_reply_that_comes_between_leaves_another_message_unmatched(pool: Pool) -> None:
     """The attempt in doubt was the only candidate when it was looked up. Its lock was granted after its reply was stored."""
     async with pool.acquire() as first, pool.acquire() as second:
@@ -192,7 +187,7 @@ async def test_a_reply_that_comes_between_leaves_another_message_unmatched(pool:
         async with first.transaction():
             await record(first, [accepted(1, campaign)])
             applying = asyncio.create_task(apply_statuses(second))
-            await waits_for_a_lock(pool, second.get_server_pid())
+            await until_blocked(pool, second)
         assert (await applying).returned == 1
         assert await state_of(first, 1) == "accepted"
         assert await range_counters(first) == await recount(first)

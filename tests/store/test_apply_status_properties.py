@@ -17,9 +17,7 @@ from drumbeat.engine.store.queries import queries
 from drumbeat.engine.store.recording import record
 from drumbeat.engine.store.status_applier import apply_statuses
 from tests.examples import examples
-from tests.model import attempts as model
-from tests.model.attempts import Attempts
-from tests.webhooks.planted import (
+from tests.kit.planted import (
     FIRST_RANGE,
     NUMBER,
     installation,
@@ -29,6 +27,8 @@ from tests.webhooks.planted import (
     recount,
     status_event,
 )
+from tests.model import attempts as model
+from tests.model.attempts import Attempts
 
 RECIPIENTS = 3
 PHONE = 5511900000000  # on no list of suppressions

@@ -11,7 +11,7 @@ from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.facts import Fact, FactKind
 from drumbeat.engine.store.recording import record
 from drumbeat.engine.store.status_applier import FOREIGN_MATCHES_MAX, AppliedBatch, apply_statuses
-from tests.webhooks.planted import (
+from tests.kit.planted import (
     FIRST_RANGE,
     NOON,
     NUMBER,

@@ -24,6 +24,7 @@ from drumbeat.engine.store.leases import Lease, take_lease
 from drumbeat.engine.store.ranges import HeldRange, own_ranges, take_over_ranges, take_range
 from drumbeat.engine.store.recording import record
 from drumbeat.engine.store.retry_claims import claim_retries, due_retries
+from tests.kit.waiting import until_blocked
 from tests.sending.planted import (
     FAST,
     SLOW,
@@ -32,7 +33,7 @@ from tests.sending.planted import (
     counts,
     plant_campaign,
 )
-from tests.store.owned import fact, owned, two_ranges, waits
+from tests.store.owned import fact, owned, two_ranges
 
 pytestmark = pytest.mark.usefixtures("two_numbers")
 
@@ -155,7 +156,7 @@ async def test_what_is_ours_waits_for_a_taking_whose_answer_was_lost(
     held = await take_range(other, lease, planted.campaign_id)
     assert held is not None
     asked = asyncio.create_task(own_ranges(connection, lease))
-    await waits(other, connection, asked)
+    await until_blocked(other, connection, asked)
     await lost.commit()
     assert [granted.range_id for granted in await asked] == [held.range_id]
 

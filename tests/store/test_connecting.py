@@ -23,7 +23,8 @@ from drumbeat.engine.process.embedded_postgres import running_url, start_embedde
 from drumbeat.engine.process.settings import default_home
 from drumbeat.engine.store.connect_errors import safe_url, translate_connect_errors
 from drumbeat.engine.store.database import LOST_CONNECTION, connect, open_pool
-from tests.chaos.proxy import proxied
+from tests.kit.proxy import proxied
+from tests.kit.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -138,9 +139,7 @@ async def test_whoever_comes_while_the_server_stops_starts_it_again(home: Path) 
     server = get_server(home / "postgres", cleanup_mode=None, start=False)
     smart = ("-W", "-m", "smart", "-D", str(home / "postgres"), "stop")  # it stops when its client leaves
     pgexec("pg_ctl", smart, bin_path=server.bin_path, user=server.system_user, timeout=30)
-    async with asyncio.timeout(30):
-        while running_url(home) is not None:
-            await asyncio.sleep(0.01)
+    await until(lambda: running_url(home) is None)
     comers = [asyncio.create_task(asyncio.to_thread(start_embedded, home)) for _ in range(2)]
     done, _ = await asyncio.wait(comers, timeout=0.5)
     assert not done, "nothing is started before the former server has ended"

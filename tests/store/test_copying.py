@@ -10,7 +10,8 @@ import pytest
 
 from drumbeat.engine.store.copying import copy_text
 from drumbeat.engine.store.database import Connection, connect
-from tests.chaos.proxy import Proxy, proxied
+from tests.kit.proxy import Proxy, proxied
+from tests.kit.waiting import until
 
 STALLED_BYTES = 1 << 20  # in the client's own buffer: the kernel takes nothing more
 LARGE = b"x" * 8 * STALLED_BYTES + b"\n"
@@ -41,9 +42,7 @@ async def _without_end() -> AsyncIterator[bytes]:
 
 
 async def _until_stalled(connection: Connection) -> None:
-    async with asyncio.timeout(30):
-        while connection._transport.get_write_buffer_size() < STALLED_BYTES:  # type: ignore[union-attr]
-            await asyncio.sleep(0.01)
+    await until(lambda: connection._transport.get_write_buffer_size() >= STALLED_BYTES)
 
 
 async def test_a_connection_that_is_lost_while_the_server_takes_nothing_ends_it(

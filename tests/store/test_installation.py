@@ -27,8 +27,9 @@ from drumbeat.engine.store.installation import ROLLBACK_DETECTED, identify
 from drumbeat.engine.store.leases import renew_leases, take_lease
 from drumbeat.engine.store.migrate import migrate
 from tests.databases import run_apart, with_database
+from tests.kit.planted import FIRST_RANGE, NUMBER, plant_campaign, put_in_doubt, state_of
+from tests.kit.waiting import until_blocked
 from tests.sending.planted import another_process, context_of
-from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, put_in_doubt, state_of
 
 STATES = ("draft", "scheduled", "running", "paused", "finished", "cancelled")
 
@@ -249,11 +250,7 @@ async def test_of_two_connections_that_notice_it_at_once_one_pauses(pool: Pool) 
         async with first.transaction():
             await identify(first)
             noticing = asyncio.create_task(identify(second))
-            async with asyncio.timeout(30):
-                while not await pool.fetchval(
-                    "SELECT cardinality(pg_blocking_pids($1)) > 0", second.get_server_pid()
-                ):
-                    await asyncio.sleep(0.01)
+            await until_blocked(pool, second)
             await apply_event(first, campaign, CampaignEvent.RESUME, "")
         await noticing
         assert (await states(first))[campaign] == ("running", "")

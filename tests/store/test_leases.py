@@ -24,6 +24,7 @@ from drumbeat.engine.store.leases import (
     suspend,
     take_lease,
 )
+from tests.kit.waiting import until_blocked
 from tests.sending.planted import FAST, SLOW, another_process, plant_numbers
 
 ELSEWHERE = ProcessIdentity("far.example", "another boot", 1, 77, 1)
@@ -251,11 +252,7 @@ async def test_a_renewal_locks_its_numbers_in_their_order(connection: Connection
     async with other.transaction():
         await other.execute("SELECT FROM numbers WHERE phone_number_id = $1 FOR UPDATE", first)
         renewing = asyncio.create_task(renew_leases(connection, leases, [1.0, 1.0]))
-        async with asyncio.timeout(15):
-            while not await other.fetchval(
-                "SELECT cardinality(pg_blocking_pids($1)) > 0", connection.get_server_pid()
-            ):
-                await asyncio.sleep(0.01)
+        await until_blocked(other, connection)
         await other.execute("SELECT FROM numbers WHERE phone_number_id = $1 FOR UPDATE NOWAIT", last)
     assert {renewal.phone_number_id for renewal in await renewing} == {first, last}
 

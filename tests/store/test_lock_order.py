@@ -14,10 +14,11 @@ from drumbeat.engine.sending.number_sync import store_numbers
 from drumbeat.engine.store.closing import close_ranges
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.webhooks.account import act
+from tests.kit.account_events import store_event
+from tests.kit.planted import FIRST_RANGE
+from tests.kit.planted import plant_campaign as plant_ranges
+from tests.kit.waiting import until_any_waits
 from tests.sending.planted import FAST, SLOW, plant_numbers
-from tests.webhooks.account_events import store_event
-from tests.webhooks.planted import FIRST_RANGE
-from tests.webhooks.planted import plant_campaign as plant_ranges
 
 
 class Account:
@@ -36,12 +37,7 @@ async def assert_in_order(
     async with other.transaction():
         await other.execute(lock_row, keys[0])
         working = asyncio.ensure_future(work)
-        async with asyncio.timeout(30):
-            while not await pool.fetchval(
-                "SELECT count(*) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND wait_event_type = 'Lock'"
-            ):
-                await asyncio.sleep(0.01)
+        await until_any_waits(pool)
         await other.execute(f"{lock_row} NOWAIT", keys[1])
     await working
 

@@ -17,7 +17,8 @@ from drumbeat.engine.store.database import (
     open_pool,
     report_loop_errors,
 )
-from tests.chaos.proxy import proxied
+from tests.kit.proxy import proxied
+from tests.kit.waiting import until
 
 
 @pytest.fixture
@@ -121,7 +122,5 @@ async def test_a_server_that_acknowledges_nothing_is_lost_before_a_command_times
                     pytest.skip("no right to attach a filter to a socket")
                 with pytest.raises(asyncpg.ConnectionDoesNotExistError):
                     await asking.fetchval("SELECT 1")
-                async with asyncio.timeout(30):
-                    while not (is_lost(asking) and is_lost(resting)):
-                        await asyncio.sleep(0.01)
+                await until(lambda: is_lost(asking) and is_lost(resting))
             assert await pool.fetchval("SELECT 1") == 1

@@ -13,7 +13,7 @@ from drumbeat.engine.store.installation import ROLLBACK_DETECTED
 from drumbeat.engine.store.lost_time import LOST, doubt_lost_time
 from drumbeat.engine.store.recording import record
 from drumbeat.engine.store.status_applier import apply_statuses
-from tests.webhooks.planted import (
+from tests.kit.planted import (
     FIRST_RANGE,
     NUMBER,
     installation,

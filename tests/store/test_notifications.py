@@ -248,7 +248,7 @@ async def test_failures_that_statuses_report_after_the_end_are_told(connection: 
     await connection.execute("UPDATE range_counters SET failed = 1")
     await add_of_failures(connection)
     (due,) = await taken(connection)
-    assert due.notification.reason == "1 of 10 recipients failed, more than --max-failed 0"
+    assert due.notification.reason == "1 of 10 recipients failed, more than the limit of 0"
 
 
 async def test_two_processes_never_take_the_same_delivery(pool: Pool) -> None:

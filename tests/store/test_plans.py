@@ -11,9 +11,9 @@ from drumbeat.engine.store.facts import Fact, FactKind
 from drumbeat.engine.store.queries import queries
 from drumbeat.engine.store.recording import record
 from drumbeat.engine.store.status_applier import apply_statuses
+from tests.kit.planted import FIRST_RANGE, NUMBER, installation, put_in_inbox, status_event
+from tests.kit.planted import plant_campaign as plant_claimed
 from tests.sending.planted import SLOW, plant_campaign, plant_numbers
-from tests.webhooks.planted import FIRST_RANGE, NUMBER, installation, put_in_inbox, status_event
-from tests.webhooks.planted import plant_campaign as plant_claimed
 
 BY_KEY = [
     ("claims", "page"),

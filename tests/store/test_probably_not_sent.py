@@ -6,7 +6,7 @@ from drumbeat.engine.core.tag import Tag
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.in_doubt import resend_by_policy, summarise_in_doubt
 from drumbeat.engine.store.status_applier import apply_statuses
-from tests.webhooks.planted import (
+from tests.kit.planted import (
     FIRST_RANGE,
     age,
     installation,

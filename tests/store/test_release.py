@@ -16,8 +16,9 @@ from drumbeat.engine.store.leases import take_lease
 from drumbeat.engine.store.ranges import release_idle_ranges, release_ranges, take_over_ranges, take_range
 from drumbeat.engine.store.recording import record
 from drumbeat.engine.store.retry_claims import claim_retries, due_retries
+from tests.kit.waiting import until_blocked
 from tests.sending.planted import FAST, SLOW, another_process, assert_range_counters_hold, counts
-from tests.store.owned import deferred, fact, holders, owned, two_ranges, waits
+from tests.store.owned import deferred, fact, holders, owned, two_ranges
 
 pytestmark = pytest.mark.usefixtures("two_numbers")
 
@@ -167,7 +168,7 @@ async def test_a_range_stays_with_its_number_while_a_claim_without_an_answer_is_
     async with other.transaction():
         assert await claim_retries(other, lease, due, []) == {(held.range_id, 1): 2}
         releasing = asyncio.create_task(release_ranges(connection, lease, [held]))
-        await waits(other, connection, releasing)
+        await until_blocked(other, connection, releasing)
     await releasing
     assert await holders(connection) == {held.range_id: SLOW}
 

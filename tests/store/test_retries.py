@@ -19,8 +19,9 @@ from drumbeat.engine.store.retry_claims import (
     postpone_retries,
     unsent_claims,
 )
+from tests.kit.waiting import until_blocked
 from tests.sending.planted import FAST, SLOW, assert_range_counters_hold, counts
-from tests.store.owned import deferred, fact, owned, two_ranges, waits
+from tests.store.owned import deferred, fact, owned, two_ranges
 
 pytestmark = pytest.mark.usefixtures("two_numbers")
 
@@ -118,10 +119,7 @@ async def test_a_retry_that_meets_a_takeover_is_refused(connection: Connection, 
     async with other.transaction():
         await take_over_ranges(other, successor)
         claiming = asyncio.create_task(claim_retries(connection, lease, due, []))
-        pid = connection.get_server_pid()
-        async with asyncio.timeout(15):
-            while not await other.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", pid):
-                await asyncio.sleep(0)
+        await until_blocked(other, connection)
     assert await claiming == {}
     assert await claim_retries(connection, successor, due, []) == {(held.range_id, 1): 2}
 
@@ -184,7 +182,7 @@ async def test_what_is_unsent_waits_for_a_claim_whose_answer_was_lost(
     async with other.transaction():
         assert await claim_retries(other, lease, due, []) == {(held.range_id, 1): 2}
         asked = asyncio.create_task(unsent_claims(connection, lease, [held]))
-        await waits(other, connection, asked)
+        await until_blocked(other, connection, asked)
     assert [(candidate.seq, candidate.attempt_no) for candidate in await asked] == [(1, 2)]
 
 

@@ -21,7 +21,7 @@ from drumbeat.engine.store.ranges import HeldRange
 from drumbeat.engine.store.recording import record
 from drumbeat.engine.store.retry_claims import Postponed, claim_retries, due_retries, postpone_retries
 from drumbeat.engine.store.status_applier import apply_statuses
-from tests.webhooks.planted import (
+from tests.kit.planted import (
     FIRST_RANGE,
     NUMBER,
     age,

@@ -12,7 +12,7 @@ import pytest
 from drumbeat.campaigns.life.settle import settle_campaign
 from drumbeat.engine.core.limits.guard import OPTED_OUT
 from drumbeat.engine.store.database import Pool
-from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, put_in_doubt
+from tests.kit.planted import FIRST_RANGE, NUMBER, plant_campaign, put_in_doubt
 
 pytestmark = pytest.mark.usefixtures("warm_starts")
 

@@ -17,7 +17,7 @@ from drumbeat.engine.store.facts import Fact, FactKind
 from drumbeat.engine.store.in_doubt import assume_sent, resend, resend_by_policy
 from drumbeat.engine.store.queries import queries
 from drumbeat.engine.store.recording import record
-from tests.webhooks.planted import (
+from tests.kit.planted import (
     FIRST_RANGE,
     NUMBER,
     plant_campaign,
@@ -26,6 +26,7 @@ from tests.webhooks.planted import (
     recount,
     state_of,
 )
+from tests.kit.waiting import until_blocked
 
 Settle = Callable[[Connection, int, str], Awaitable[int]]
 
@@ -33,15 +34,6 @@ Settle = Callable[[Connection, int, str], Awaitable[int]]
 async def campaign_state(connection: Connection, campaign: int) -> str:
     state: str = await connection.fetchval("SELECT state FROM campaigns WHERE campaign_id = $1", campaign)
     return state
-
-
-async def waits_for_a_lock(pool: Pool, process: int, work: asyncio.Task[Any] | None = None) -> None:
-    """Return when the connection's process waits, or when the work that should have waited is done."""
-    async with pool.acquire() as observer, asyncio.timeout(15):
-        while not (work and work.done()) and not await observer.fetchval(
-            "SELECT cardinality(pg_blocking_pids($1)) > 0", process
-        ):
-            await asyncio.sleep(0.01)
 
 
 async def test_two_persons_at_once_change_each_recipient_once(pool: Pool) -> None:
@@ -69,7 +61,7 @@ async def test_a_campaign_does_not_finish_while_recipients_in_doubt_are_sent_to_
         async with first.transaction():
             assert await resend(first, campaign, "ana") == 3
             finishing = asyncio.create_task(finish_campaign(second, campaign))
-            await waits_for_a_lock(pool, second.get_server_pid())
+            await until_blocked(pool, second)
         assert await finishing is None
         assert await campaign_state(first, campaign) == "running"
         assert await first.fetchval("SELECT state FROM ranges") == "open"
@@ -84,7 +76,7 @@ async def test_a_campaign_does_not_finish_while_a_late_refusal_is_recorded(pool:
         async with first.transaction():
             await record(first, [late])
             finishing = asyncio.create_task(finish_campaign(second, campaign))
-            await waits_for_a_lock(pool, second.get_server_pid())
+            await until_blocked(pool, second)
         assert await finishing is None
         assert await campaign_state(first, campaign) == "running"
         assert await state_of(first, 1) == "deferred"
@@ -102,7 +94,7 @@ async def test_a_resend_during_the_decision_to_finish_keeps_the_campaign_running
 
         async def end(*arguments: Any) -> CampaignState | None:
             sending.append(asyncio.create_task(resend(second, campaign, "ana")))
-            await waits_for_a_lock(pool, second.get_server_pid(), sending[0])
+            await until_blocked(pool, second, sending[0])
             return await real(*arguments)
 
         monkeypatch.setattr(closing, "apply_if_allowed", end)
@@ -127,7 +119,7 @@ async def test_of_two_who_close_a_campaign_at_once_one_skips_each_recipient(pool
         async with first.transaction():
             assert await close_ranges(first, campaign, "cancelled") == 12
             other = asyncio.create_task(close_ranges(second, campaign, "cancelled"))
-            await waits_for_a_lock(pool, second.get_server_pid())
+            await until_blocked(pool, second)
         assert await other == 0
         assert await range_counters(first) == await recount(first)
 
@@ -163,7 +155,7 @@ async def test_a_resend_waits_for_claims_that_are_being_made(pool: Pool) -> None
         async with first.transaction():
             await first.execute("SELECT FROM ranges WHERE range_id = $1 FOR UPDATE", FIRST_RANGE)
             sending = asyncio.create_task(resend(second, campaign, "ana"))
-            await waits_for_a_lock(pool, second.get_server_pid())
+            await until_blocked(pool, second)
             await record(first, [late])
         assert await sending == 2
         assert await range_counters(first) == await recount(first)
@@ -179,7 +171,7 @@ async def test_a_persons_word_waits_for_replies_that_are_being_recorded(pool: Po
         async with first.transaction():
             await first.execute(queries("facts")["lock_range_counters"], [FIRST_RANGE])
             word = asyncio.ensure_future(settle(second, campaign, "ana"))
-            await waits_for_a_lock(pool, second.get_server_pid())
+            await until_blocked(pool, second)
             await record(first, [late])
         assert await word == 2, "one of the three had been accepted"
         assert await first.fetchval("SELECT wamid FROM outcomes WHERE seq = 1") == "w"
@@ -195,7 +187,7 @@ async def test_an_end_waits_for_replies_that_are_being_recorded(pool: Pool) -> N
         async with first.transaction():
             await first.execute(queries("facts")["lock_range_counters"], [FIRST_RANGE])
             closing = asyncio.create_task(close_ranges(second, campaign, "cancelled"))
-            await waits_for_a_lock(pool, second.get_server_pid())
+            await until_blocked(pool, second)
             await record(first, [waiting[0]._replace(kind=FactKind.ACCEPTED, wamid="w")])
         assert await closing == 1
         assert [await state_of(first, seq) for seq in (1, 2)] == ["accepted", "skipped"]
@@ -210,7 +202,7 @@ async def test_a_cancel_and_a_resend_leave_nobody_waiting(pool: Pool) -> None:
         async with second.transaction():
             await apply_event(second, campaign, CampaignEvent.CANCEL, "by hand")
             sending = asyncio.create_task(resend(first, campaign, "ana"))
-            await waits_for_a_lock(pool, first.get_server_pid())
+            await until_blocked(pool, first)
         with pytest.raises(UsageError, match="cancelled campaign sends nothing again"):
             await sending
         await close_ranges(second, campaign, "cancelled")
@@ -225,6 +217,6 @@ async def test_a_policy_passes_over_a_campaign_that_is_cancelled_meanwhile(pool:
         async with second.transaction():
             await apply_event(second, campaign, CampaignEvent.CANCEL, "by hand")
             sending = asyncio.create_task(resend_by_policy(first))
-            await waits_for_a_lock(pool, first.get_server_pid())
+            await until_blocked(pool, first)
         assert await sending == 0
         assert await range_counters(first) == await recount(first)

@@ -11,7 +11,8 @@ from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.facts import Fact, FactKind
 from drumbeat.engine.store.inbox import EventFlow, write_together
 from drumbeat.engine.store.recording import record
-from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign, status_event
+from tests.kit.planted import FIRST_RANGE, NUMBER, plant_campaign, status_event
+from tests.kit.waiting import until_blocked
 
 LOW, HIGH = 5511960000001, 5511960000002
 ADD = "INSERT INTO suppressions (phone, reason) VALUES ($1, 'another') ON CONFLICT DO NOTHING"
@@ -45,11 +46,7 @@ async def test_the_lower_phone_comes_first(
         async with first.transaction():
             await first.execute(ADD, LOW)
             suppressing = asyncio.ensure_future(suppress(second, campaign))
-            async with asyncio.timeout(30):
-                while not await third.fetchval(
-                    "SELECT cardinality(pg_blocking_pids($1)) > 0", second.get_server_pid()
-                ):
-                    await asyncio.sleep(0.01)
+            await until_blocked(third, second)
             await third.execute("SET lock_timeout = '3s'")
             await third.execute(ADD, HIGH)  # nobody holds it yet
         await suppressing

@@ -18,8 +18,9 @@ from drumbeat.engine.store.ranges import (
 )
 from drumbeat.engine.store.recording import record
 from drumbeat.engine.store.retry_claims import claim_retries, due_retries
+from tests.kit.waiting import until_blocked
 from tests.sending.planted import FAST, SLOW, another_process, assert_range_counters_hold, counts
-from tests.store.owned import fact, holders, owned, two_ranges, waits
+from tests.store.owned import fact, holders, owned, two_ranges
 
 pytestmark = pytest.mark.usefixtures("two_numbers")
 
@@ -186,7 +187,7 @@ async def test_a_range_that_is_released_during_a_takeover_is_not_taken_over(
     async with other.transaction():
         await release_ranges(other, lease, [held])
         taking_over = asyncio.create_task(take_over_ranges(connection, successor))
-        await waits(other, connection, taking_over)
+        await until_blocked(other, connection, taking_over)
     assert await taking_over == []
 
 

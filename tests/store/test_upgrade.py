@@ -17,9 +17,9 @@ from drumbeat.engine.store.in_doubt import summarise_in_doubt
 from drumbeat.engine.store.installation import identify
 from drumbeat.engine.store.migrate import Migration, is_current, migrate, migrations
 from drumbeat.engine.store.status_applier import apply_statuses
+from tests.kit.planted import make_all_due
 from tests.sending.planted import FAST, SLOW, Planted, assert_range_counters_hold, counts, recount
 from tests.sending.running import run_to_end, serving
-from tests.webhooks.planted import make_all_due
 
 DUMPS = sorted((Path(__file__).parent / "fixtures").glob("schema_*.sql"))
 # What versions do: a column of tables with partitions, a rewrite of rows, a rule for them, an index.

@@ -11,9 +11,9 @@ from drumbeat.engine.store.queries import queries
 from drumbeat.engine.webhooks import account
 from drumbeat.engine.webhooks.account import act
 from drumbeat.engine.webhooks.body_group import BodyGroup, write
-from tests.webhooks.account_events import plant_template, store_event, store_template_event, template_body
+from tests.kit.account_events import plant_template, store_event, store_template_event, template_body
+from tests.kit.planted import FIRST_RANGE, NUMBER, plant_campaign
 from tests.webhooks.conversation import PRODUCT, change_body
-from tests.webhooks.planted import FIRST_RANGE, NUMBER, plant_campaign
 
 
 async def campaign_row(connection: Connection, campaign: int) -> tuple[str, str]:

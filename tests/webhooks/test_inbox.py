@@ -13,8 +13,8 @@ from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.inbox import EVENT_FLOW_S, EventFlow, write_together
 from drumbeat.engine.webhooks import body_group
 from drumbeat.engine.webhooks.body_group import BodyGroup, write
+from tests.kit.planted import FIRST_RANGE, NUMBER, installation, plant_campaign, status_event
 from tests.webhooks.conversation import PRODUCT, change_body, status, statuses_body
-from tests.webhooks.planted import FIRST_RANGE, NUMBER, installation, plant_campaign, status_event
 
 LAST_EVENT = "SELECT last_event_at FROM event_flow WHERE phone_number_id = $1"
 

@@ -15,7 +15,7 @@ from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.facts import Fact, FactKind
 from drumbeat.engine.store.inbox import EventFlow, write_together
 from drumbeat.engine.store.recording import record
-from tests.webhooks.planted import FIRST_RANGE, NOON, NUMBER, plant_campaign
+from tests.kit.planted import FIRST_RANGE, NOON, NUMBER, plant_campaign
 
 ANA, ANA_TOO = 5511987654321, 551187654321
 

@@ -12,7 +12,7 @@ from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.inbox import EventFlow, write_together
 from drumbeat.engine.store.packing import GROUP_EVENTS_MAX, pack
 from tests.examples import examples
-from tests.webhooks.planted import status_event
+from tests.kit.planted import status_event
 
 EPOCH = datetime.fromtimestamp(0, UTC)
 # What a text may hold that an array of Postgres, or JSON, writes in another way.

@@ -28,10 +28,8 @@ from drumbeat.engine.webhooks.account import act
 from drumbeat.engine.webhooks.body_group import BodyGroup, write
 from drumbeat.engine.webhooks.held_changes import read_held
 from drumbeat.engine.webhooks.parse import Reader
-from tests.webhooks.account_events import plant_template, template_body
-from tests.webhooks.conftest import Running, running
-from tests.webhooks.conversation import PRODUCT, ask, change_body, post, status, statuses_body
-from tests.webhooks.planted import (
+from tests.kit.account_events import plant_template, template_body
+from tests.kit.planted import (
     FIRST_RANGE,
     NOON,
     NUMBER,
@@ -40,6 +38,8 @@ from tests.webhooks.planted import (
     state_of,
     status_event,
 )
+from tests.webhooks.conftest import Running, running
+from tests.webhooks.conversation import PRODUCT, ask, change_body, post, status, statuses_body
 
 T0 = 1780000000
 PHONE = 5511900000002  # of the second planted recipient, who got OURS

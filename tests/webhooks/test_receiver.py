@@ -13,6 +13,7 @@ from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.store.database import Pool, open_pool
 from drumbeat.engine.webhooks.receiver import Secrets
 from drumbeat.engine.webhooks.signature import sign
+from tests.kit.waiting import until
 from tests.webhooks.conftest import Running, running
 from tests.webhooks.conversation import (
     SECRET,
@@ -232,9 +233,7 @@ async def test_what_waits_for_its_commit_is_answered_before_the_receiver_ends(po
         async with running(pool) as started:
             peer = await Peer.connect(started.url)
             await peer.send(post(statuses_body(status("wamid.1"))))
-            async with asyncio.timeout(30):
-                while not started.metrics.waiting:
-                    await asyncio.sleep(0)
+            await until(lambda: started.metrics.waiting)
             asyncio.get_running_loop().call_later(0.2, asyncio.create_task, transaction.rollback())
         assert (await peer.reply()).status == 200
         peer.close()
@@ -255,9 +254,7 @@ async def test_200_is_never_read_before_the_commit(pool: Pool) -> None:
             await connection.execute("LOCK TABLE inbox_groups IN ACCESS EXCLUSIVE MODE")
             peer = await Peer.connect(started.url)
             await peer.send(post(statuses_body(status("wamid.1"))))
-            async with asyncio.timeout(30):
-                while not started.metrics.waiting:
-                    await asyncio.sleep(0)
+            await until(lambda: started.metrics.waiting)
             reply = asyncio.create_task(peer.reply())
             done, _ = await asyncio.wait([reply], timeout=0.3)
             assert not done

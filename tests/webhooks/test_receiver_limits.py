@@ -7,6 +7,7 @@ import pytest
 
 from drumbeat.engine.store.database import Pool
 from drumbeat.engine.webhooks.receiver import LIMITS
+from tests.kit.waiting import until
 from tests.webhooks.conftest import running
 from tests.webhooks.conversation import Peer, ask, get, post, status, statuses_body
 
@@ -28,8 +29,7 @@ async def test_large_bodies_are_read_few_at_a_time(pool: Pool) -> None:
             free = quota.large_bodies_free
             peer = await Peer.connect(small.url)
             await peer.send(request[:-missing])
-            while quota.large_bodies_free == free:
-                await asyncio.sleep(0)
+            await until(lambda: quota.large_bodies_free != free)
             return peer
 
         peers = [await begun(missing=9) for _ in range(2)]
@@ -38,16 +38,14 @@ async def test_large_bodies_are_read_few_at_a_time(pool: Pool) -> None:
         assert (await peers[0].reply()).status == 200
         assert (await ask(small.url, request)).status == 200, "the permit of a body that was read whole"
         peers[1].close()
-        while quota.large_bodies_free < 2:
-            await asyncio.sleep(0)
+        await until(lambda: quota.large_bodies_free >= 2)
         peers += [await begun(missing=9), await begun(missing=9)]
         assert (await ask(small.url, post(b"small"))).status == 200, "it needs no permit"
         await peers[0].send(request)
         assert (await peers[0].reply()).status == 503
         for peer in peers:
             peer.close()
-        while quota.large_bodies_free < 2:
-            await asyncio.sleep(0)
+        await until(lambda: quota.large_bodies_free >= 2)
     assert await stored(pool) == 4
 
 
@@ -121,9 +119,7 @@ async def test_connections_beyond_the_limit_are_refused_until_one_ends(pool: Poo
         assert await refused.is_closed()
         refused.close()
         peers.pop().writer.close()
-        async with asyncio.timeout(30):
-            while small.metrics.connections == 2:
-                await asyncio.sleep(0)
+        await until(lambda: small.metrics.connections != 2)
         assert (await ask(small.url, get("/livez"))).status == 200
         assert small.metrics.refused_connections == 1
         peers.pop().close()
@@ -136,9 +132,7 @@ async def test_a_full_queue_answers_503_and_recovers(pool: Pool) -> None:
             waiting = [
                 asyncio.create_task(ask(small.url, post(statuses_body(status(f"w{n}"))))) for n in range(3)
             ]
-            async with asyncio.timeout(30):
-                while small.metrics.waiting < 3:
-                    await asyncio.sleep(0)
+            await until(lambda: small.metrics.waiting >= 3)
             overflowing = statuses_body(status("w4"))
             assert (await ask(small.url, post(overflowing))).status == 503
         assert [reply.status for reply in await asyncio.gather(*waiting)] == [200] * 3

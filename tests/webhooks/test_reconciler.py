@@ -15,9 +15,8 @@ from drumbeat.engine.store.status_applier import BATCH_EVENTS_MAX, AppliedBatch
 from drumbeat.engine.webhooks import reconciler
 from drumbeat.engine.webhooks.metrics import Metrics
 from drumbeat.engine.webhooks.reconciler import Intervals, Reconciler
-from tests.chaos.proxy import proxied
-from tests.webhooks.account_events import plant_template, store_template_event
-from tests.webhooks.planted import (
+from tests.kit.account_events import plant_template, store_template_event
+from tests.kit.planted import (
     FIRST_RANGE,
     NUMBER,
     installation,
@@ -27,6 +26,8 @@ from tests.webhooks.planted import (
     state_of,
     status_event,
 )
+from tests.kit.proxy import proxied
+from tests.kit.waiting import until_reads
 
 
 @asynccontextmanager
@@ -44,12 +45,6 @@ async def reconciling(
             await running
 
 
-async def until(pool: Pool, query: str, expected: object) -> None:
-    async with asyncio.timeout(15):
-        while await pool.fetchval(query) != expected:
-            await asyncio.sleep(0)
-
-
 async def test_a_commit_wakes_the_status_applier(pool: Pool) -> None:
     async with reconciling(pool, Intervals(gather_s=0.0, apply_s=3600.0)) as (committed, _):
         async with pool.acquire() as connection:
@@ -57,7 +52,7 @@ async def test_a_commit_wakes_the_status_applier(pool: Pool) -> None:
             tag = Tag(await installation(connection), FIRST_RANGE, 1, 1, 1)
             await put_in_inbox(connection, status_event("w", 2, tag))
         committed.set()
-        await until(pool, "SELECT count(*) FROM waiting_events", 0)
+        await until_reads(pool, "SELECT count(*) FROM waiting_events", 0)
 
 
 async def test_the_loops_outlive_a_lost_database(server_url: str, database_url: str) -> None:
@@ -84,9 +79,9 @@ async def test_the_loops_outlive_a_lost_database(server_url: str, database_url: 
                         break
                     except LOST_CONNECTION:
                         await asyncio.sleep(0)
-            await until(pool, "SELECT count(*) FROM waiting_events", 0)
-            await until(pool, "SELECT status FROM templates", "PENDING")
-            await until(pool, "SELECT deferred FROM range_counters", 1)
+            await until_reads(pool, "SELECT count(*) FROM waiting_events", 0)
+            await until_reads(pool, "SELECT status FROM templates", "PENDING")
+            await until_reads(pool, "SELECT deferred FROM range_counters", 1)
         async with pool.acquire() as connection:
             assert await state_of(connection, 1) == "sent"
 
@@ -98,7 +93,7 @@ async def test_the_wait_for_a_missing_event_is_a_setting(pool: Pool) -> None:
         await connection.execute("UPDATE pending_attempts SET since = now() - make_interval(hours => seq)")
         await connection.execute("INSERT INTO event_flow VALUES ($1, now())", NUMBER)
     async with reconciling(pool, Intervals(policy_s=0.05, silence_s=5400.0)):
-        await until(pool, "SELECT deferred > 0 FROM range_counters", True)
+        await until_reads(pool, "SELECT deferred > 0 FROM range_counters", True)
     async with pool.acquire() as connection:
         assert [await state_of(connection, seq) for seq in (1, 2)] == ["unknown", "deferred"]
 
@@ -224,7 +219,7 @@ async def test_a_connection_that_answers_nothing_is_not_waited_for_a_second_time
                     connection,
                     status_event("w", 2, Tag(await installation(connection), FIRST_RANGE, 1, 1, 1)),
                 )
-                await until(pool, "SELECT count(*) FROM waiting_events", 0)
+                await until_reads(pool, "SELECT count(*) FROM waiting_events", 0)
                 assert not waiting.done()
             with pytest.raises(TimeoutError):
                 await waiting

@@ -20,6 +20,7 @@ from drumbeat.engine.webhooks import intake, server
 from drumbeat.engine.webhooks.receiver import Secrets
 from drumbeat.engine.webhooks.server import serve
 from drumbeat.engine.webhooks.signature import sign
+from tests.kit.waiting import until, until_reads
 from tests.webhooks.conversation import (
     PRODUCT,
     SECRET,
@@ -94,9 +95,7 @@ async def test_the_receiver_applies_events_itself(database_url: str, pool: Pool)
     async with serving(database_url, "--port", "0") as process:
         url = await announced(process)
         assert (await ask(url, post(statuses_body(status("wamid.alien"))))).status == 200
-        async with asyncio.timeout(15):
-            while not await pool.fetchval("SELECT bool_and(matches_tried > 0) FROM waiting_events"):
-                await asyncio.sleep(0)
+        await until_reads(pool, "SELECT bool_and(matches_tried > 0) FROM waiting_events")
 
 
 async def test_the_products_word_is_that_of_the_settings(database_url: str, pool: Pool) -> None:
@@ -127,8 +126,7 @@ async def test_200_means_committed_whenever_it_is_killed(database_url: str, pool
 
         lanes = [asyncio.create_task(post_until_killed(lane)) for lane in range(16)]
         async with asyncio.timeout(30):
-            while len(acknowledged) < 500 and not all(lane.done() for lane in lanes):
-                await asyncio.sleep(0)
+            await until(lambda: len(acknowledged) >= 500 or all(lane.done() for lane in lanes))
             process.kill()
             await asyncio.gather(*lanes)
     stored = {row["wamid"] for row in await pool.fetch("SELECT wamid FROM waiting_events")}

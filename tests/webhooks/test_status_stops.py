@@ -19,7 +19,7 @@ from drumbeat.engine.store.status_stops import carry_out_stops
 from drumbeat.engine.webhooks import reconciler
 from drumbeat.engine.webhooks.metrics import Metrics
 from drumbeat.engine.webhooks.reconciler import Intervals, Reconciler
-from tests.webhooks.planted import (
+from tests.kit.planted import (
     FIRST_RANGE,
     NUMBER,
     installation,
@@ -30,6 +30,7 @@ from tests.webhooks.planted import (
     state_of,
     status_event,
 )
+from tests.kit.waiting import until_reads
 
 SENT, FAILED, DELIVERED = 2, 3, 4
 LATER = datetime.now(UTC) + timedelta(hours=1)  # after every release of a test
@@ -312,9 +313,7 @@ async def test_a_process_that_is_killed_between_loses_no_stop(
     stop = asyncio.Event()
     often = Intervals(gather_s=0.0, apply_s=0.05, act_s=0.05, policy_s=0.05)
     running = asyncio.create_task(Reconciler(pool, Metrics(), asyncio.Event(), often).run(stop))
-    async with asyncio.timeout(15):
-        while await pool.fetchval("SELECT state FROM campaigns") != "paused":
-            await asyncio.sleep(0.01)
+    await until_reads(pool, "SELECT state FROM campaigns", "paused")
     stop.set()
     await running
 

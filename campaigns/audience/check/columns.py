@@ -13,6 +13,10 @@ class MissingColumn(ConfigurationError):
     """The header does not have the column, or has it more than once."""
 
 
+class MissingPhones(MissingColumn):
+    """The column that is missing is that of the phones."""
+
+
 def column_index(header: Sequence[str], wanted: str, *, where: str, otherwise: str = "") -> int:
     """Return the index of a column: by its exact name, else by its name without regard to case, outer spaces
     and quotes, and invisible characters.

@@ -14,7 +14,7 @@ from drumbeat.campaigns.audience.check.encoding_question import known_table
 from drumbeat.campaigns.audience.check.reject_file import HEADER, spreadsheet_safe
 from drumbeat.campaigns.audience.open.opening import open_table
 from drumbeat.campaigns.audience.open.reader import Row, RowBatch
-from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
+from drumbeat.campaigns.options.sources import ALL_ROWS, AS_IT_IS, ReadOptions
 from drumbeat.campaigns.output.spreadsheet import as_written
 from drumbeat.campaigns.reject import KNOWN_PHONES
 from drumbeat.engine.errors import ConfigurationError
@@ -59,7 +59,7 @@ def _read_list(listed: Path) -> dict[int, ListedReject]:
     audience.
     """
     refused: dict[int, ListedReject] = {}
-    with open_table(listed) as source:
+    with open_table(listed, ALL_ROWS) as source:
         reader = source.table()
         if tuple(reader.header) != HEADER:
             raise ConfigurationError(

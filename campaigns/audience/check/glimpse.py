@@ -2,38 +2,32 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 from drumbeat.campaigns.audience.check.encoding_question import encoding_candidates
+from drumbeat.campaigns.audience.check.phone_columns import phone_columns
 from drumbeat.campaigns.audience.check.reject_file import require_no_reject_list
 from drumbeat.campaigns.audience.open.encoding_candidates import Candidate
-from drumbeat.campaigns.audience.open.opening import open_table
+from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
+from drumbeat.campaigns.audience.open.reader import AudienceTable, is_blank
 from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
 from drumbeat.engine.core.template.language import find_language
 from drumbeat.engine.core.template.placeholder import Placeholder
+from drumbeat.engine.errors import DrumbeatError
 
 SAMPLE_ROWS = 3
-_PHONE_WORDS = (
-    "phone",
-    "telefon",
-    "mobile",
-    "handy",
-    "msisdn",
-    "whatsapp",
-    "tel",
-    "cell",
-    "celular",
-    "numero",
-)
+NAMED_MAX = 5  # columns in an error
+GUESS_ROWS = 100  # enough to tell a column of phones from others
 _LANGUAGE_WORDS = ("lang", "sprache", "locale", "idioma")
 _PLAIN = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Glimpse:
-    """The header and the first rows of a file. `samples` has the first values of each of `columns`.
+    """The header and the first rows of a file. `samples` has the first values of each of `columns`. `phones`
+    are the columns that hold phones, as `phone_columns` finds them.
 
     `candidates` are the encodings among which a person must choose; there are none if it is known.
     """
@@ -41,7 +35,13 @@ class Glimpse:
     columns: Sequence[str]
     samples: Sequence[Sequence[str]]
     form: str
+    phones: Sequence[str] = ()
     candidates: Sequence[Candidate] = ()
+
+    @property
+    def phone_column(self) -> str | None:
+        """Return the column that clearly holds the phones; None if there is none, or a choice."""
+        return self.phones[0] if len(self.phones) == 1 else None
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
@@ -52,21 +52,32 @@ class Glimpse:
 def glimpse(path: Path, options: ReadOptions = AS_IT_IS) -> Glimpse:
     """Read the header and the first rows of a file. Raise the errors of `open_table`."""
     with open_table(path, options) as source:
-        table = source.table()
-        require_no_reject_list(table.header, table.name)
-        rows = list(islice((row for batch in table.batches() for row in batch.rows), SAMPLE_ROWS))
-        samples = [[row[index] for row in rows] for index in range(len(table.header))]
-        return Glimpse(tuple(table.header), samples, table.form, encoding_candidates(source))
+        return replace(glimpse_table(source.table()), candidates=encoding_candidates(source))
 
 
-def guess_phone_column(columns: Sequence[str]) -> str | None:
-    """Return the first column whose name holds a word for a phone. The most usual words are tried first."""
-    plain = {column: _plain(column) for column in columns}
-    for word in _PHONE_WORDS:
-        for column, name in plain.items():
-            if word in name:
-                return column
-    return None
+def glimpse_table(table: AudienceTable) -> Glimpse:
+    """Read the first rows of a table."""
+    require_no_reject_list(table.header, table.name)
+    filled = (row for batch in table.batches() for row in batch.rows if not is_blank(row))
+    rows = list(islice(filled, GUESS_ROWS))
+    samples = [[row[index] for row in rows[:SAMPLE_ROWS]] for index in range(len(table.header))]
+    return Glimpse(tuple(table.header), samples, table.form, phone_columns(table.header, rows))
+
+
+def with_phones_proposed(error: DrumbeatError, source: OpenAudience) -> DrumbeatError:
+    """Return an error about the column of phones, with the columns that hold phones in its remedy."""
+    phones = glimpse_table(source.table_again()).phones[:NAMED_MAX]
+    if not phones:
+        return error
+    named = " or ".join(f'{{phone_column}} "{{column_{at}}}"' for at in range(len(phones)))
+    names = {f"column_{at}": name for at, name in enumerate(phones)}
+    return type(error)(
+        "{what}",
+        where=error.where,
+        remedy=f"the phones seem to be in another column: give {named}",
+        key="phone_column",
+        values={"what": error.what, **names},
+    )
 
 
 def guess_language_column(seen: Glimpse, languages: Sequence[str]) -> str | None:

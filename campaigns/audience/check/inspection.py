@@ -1,20 +1,31 @@
 """A check of an audience file without a campaign. It reads every row and stores nothing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from drumbeat.campaigns.audience.check.bad_rows import BadRows
+from drumbeat.campaigns.audience.check.columns import MissingPhones
 from drumbeat.campaigns.audience.check.duplicate_counter import DuplicateCounter
 from drumbeat.campaigns.audience.check.encoding_question import known_table
+from drumbeat.campaigns.audience.check.glimpse import with_phones_proposed
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, require_no_reject_list
-from drumbeat.campaigns.audience.check.row_check import FIRST_ROWS, PHONES_ONLY, FirstRow, RowRules, row_check
+from drumbeat.campaigns.audience.check.row_check import (
+    FIRST_ROWS,
+    PHONES_ONLY,
+    FirstRow,
+    RowRules,
+    require_known_countries,
+    row_check,
+)
 from drumbeat.campaigns.audience.open.opening import open_table
 from drumbeat.campaigns.finding import Findings, ListFinding
 from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
+from drumbeat.campaigns.phones.phone_counts import PhoneCounts
+from drumbeat.campaigns.phones.plain_digits import PlainDigits
 from drumbeat.campaigns.progress import PlanProgress, ProgressCallback, no_progress
-from drumbeat.engine.core.phone_aliases import canonical_phone
+from drumbeat.engine.core.phone_aliases import canonical_phones
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +33,9 @@ class Inspection:
     """The contents of a file. `good` rows can be sent to; `duplicates` of them repeat an earlier phone.
 
     `form` is what the file holds. A CSV file also has `encoding` and `delimiter`. `encoding_guessed` says
-    that the file does not name its encoding. `findings` are as `Finding.as_json` gives them. `first` are the
-    first good rows.
+    that the file does not name its encoding. `findings` are as `Finding.as_json` gives them. `countries` and
+    `kinds` count the phones of good rows, as `PhoneCounts` does. `first` are the first
+    good rows.
     """
 
     columns: Sequence[str]
@@ -37,6 +49,8 @@ class Inspection:
     reject_codes: Mapping[str, int]
     rejects_path: Path | None
     findings: Sequence[ListFinding] = ()
+    countries: Mapping[str, int] = field(default_factory=dict)
+    kinds: Mapping[str, int] = field(default_factory=dict)
     first: Sequence[FirstRow] = ()
 
     @property
@@ -66,31 +80,39 @@ def inspect_audience(
     """Check every row as `campaign create` does, in constant memory, with the same errors. `bad_rows` gets
     the rows that a person may correct.
 
-    Raise ConfigurationError if the temporary file for more than a million phones cannot be written.
+    Raise ConfigurationError if the list needs a country, and if the temporary file for more than a million
+    phones cannot be written.
     """
     with (
         open_table(path, options) as source,
         RejectFile(rejects_path, path) as rejects,
         DuplicateCounter() as phones,
     ):
-        reader = known_table(source, source.table(), rules)
+        reader = source.table()
         require_no_reject_list(reader.header, reader.name)
-        check = row_check(reader.header, reader.name, rules)
+        try:
+            reader = known_table(source, reader, rules)
+            check = row_check(reader.header, reader.name, rules)
+        except MissingPhones as error:
+            raise with_phones_proposed(error, source) from error
         rows = good = 0
         first: list[FirstRow] = []
-        findings = Findings()
-        findings.update(reader.findings)
+        findings, counts, plain = Findings(), PhoneCounts(), PlainDigits()
+        findings.update(reader.findings.for_columns(check.read_columns(reader.header)))
         for read in map(check.corrected, reader.batches()):
             batch = check.check(read)
             rejects.add(batch.rejects)
             if bad_rows is not None:
                 bad_rows.add(reader, read, batch.rejects)
             findings.update(batch.findings)
+            counts.update(batch.counts)
+            plain.update(batch.plain)
             first += batch.first_rows(FIRST_ROWS - len(first))
-            phones.add(map(canonical_phone, batch.phones))
+            phones.add(canonical_phones(batch.phones))
             rows, good = rows + batch.rows, good + len(batch.phones)
             progress(PlanProgress("reading", batch.read_bytes, reader.total_bytes, rows))
         source.require_unchanged()
+        require_known_countries(reader.header, rules, plain, reader.name)
         return Inspection(
             columns=tuple(reader.header),
             form=reader.form,
@@ -103,5 +125,7 @@ def inspect_audience(
             reject_codes=dict(rejects.counts),
             rejects_path=rejects.publish(),
             findings=findings.as_json(),
+            countries=counts.by_country(),
+            kinds=counts.by_kind(),
             first=first,
         )

@@ -50,9 +50,7 @@ def main() -> None:
             bad_rows=bad_rows,
         )
     except DrumbeatError as error:
-        what, remedy = error.forms
-        values = None if error.values is None else {name: str(value) for name, value in error.values.items()}
-        _say("refused", {"what": what, "where": error.where, "remedy": remedy, "values": values})
+        _say("refused", error.as_texts())
         return
     bad = [asdict(row) for row in bad_rows.rows]
     _say("found", {**found.as_json(), "rejects_path": None, "bad_rows": bad})

@@ -11,7 +11,7 @@ from itertools import compress, islice, repeat
 from typing import NamedTuple
 
 from drumbeat.campaigns.audience.check.cleaning import column_of
-from drumbeat.campaigns.audience.check.columns import column_index
+from drumbeat.campaigns.audience.check.columns import MissingColumn, MissingPhones, column_index
 from drumbeat.campaigns.audience.check.corrections import corrected
 from drumbeat.campaigns.audience.check.doubtful import doubts_about
 from drumbeat.campaigns.audience.check.header_media import HeaderMedia, HeaderMediaCheck
@@ -24,7 +24,11 @@ from drumbeat.campaigns.finding import Findings
 from drumbeat.campaigns.options.param_texts import is_literal
 from drumbeat.campaigns.options.sources import Corrections
 from drumbeat.campaigns.output.spreadsheet import as_written, is_export, is_variable_column, safe_cell
-from drumbeat.campaigns.phones.normaliser import Normaliser
+from drumbeat.campaigns.phones.country_column import country_like
+from drumbeat.campaigns.phones.kinds import Kind
+from drumbeat.campaigns.phones.phone_counts import PhoneCounts, count_phones
+from drumbeat.campaigns.phones.phone_reader import UNKNOWN, PhoneReader, PhoneRules, ReadPhones
+from drumbeat.campaigns.phones.plain_digits import NO_COLUMN, PlainDigits, require_countries
 from drumbeat.campaigns.reject import Reject
 from drumbeat.engine.core.template.variable import REPLACEMENT, VARIABLE_CHARACTERS_MAX, check_variable
 from drumbeat.engine.errors import UsageError
@@ -53,7 +57,7 @@ class CheckedBatch:
     index of its template. Without `template_indexes`, all rows have the first template. They are stored as
     columns, because a tuple for each row would double the cost of its variables. `files` are the header files
     that the rows name. `unmatched` counts texts in the column of languages that name no language of the
-    template.
+    template. `counts` are of the good rows' phones, and `plain` of those that name no country.
     """
 
     read_bytes: int
@@ -65,6 +69,8 @@ class CheckedBatch:
     files: frozenset[str] = frozenset()
     unmatched: Counter[str] = field(default_factory=Counter)
     findings: Findings = field(default_factory=Findings)
+    counts: PhoneCounts = field(default_factory=PhoneCounts)
+    plain: PlainDigits = field(default_factory=PlainDigits)
 
     @property
     def rows(self) -> int:
@@ -81,13 +87,15 @@ class RowRules:
 
     `params` has a column for each placeholder in order, or `=text` for a fixed text. `region` is the country
     of national numbers. `mapped` leads from another name for a column to its name in the audience. `defaults`
-    leads from a column to the text for its empty cells. Columns are given by either name. `as_mobile` is
-    explained in `mobile_forms`. `choice` says which of several templates a row gets. `media` is set if the
-    first of `params` is the media of the header. `corrections` are rows that stand in for those of the
-    audience. `is_stored` says that the rows are recipients of a campaign, and that the first column has their
-    phones as they are stored. `message` is what the messages demand of the values. `keep_spaces`, `repairs`
-    and `empties_words` are requests about values: spaces at their ends stay, what is broken is repaired where
-    that is certain, and words for "no value" are empty cells.
+    leads from a column to the text for its empty cells. Columns are given by either name. `repair_old` are
+    countries whose old numbers are repaired. `country_column` names the country of each row; NO_COLUMN says
+    that none does. `first_number`, `leave_out` and `only_mobile` are those of `PhoneRules`. `choice` says
+    which of several templates a row gets. `media` is set if the first of `params` is the media of the header.
+    `corrections` are rows that stand in for those of the audience. `is_stored` says that the rows are
+    recipients of a campaign, and that the first column has their phones as they are stored. `message` is
+    what the messages demand of the values. `keep_spaces`, `repairs` and `empties_words` are requests about
+    values: spaces at their ends stay, what is broken is repaired where that is certain, and words for "no
+    value" are empty cells.
     """
 
     phone_column: str = "phone"
@@ -95,15 +103,23 @@ class RowRules:
     region: str | None = None
     mapped: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, str] = field(default_factory=dict)
-    as_mobile: tuple[str, ...] = ()
+    repair_old: tuple[str, ...] = ()
     media: HeaderMedia | None = None
     choice: TemplateChoice | None = None
     corrections: Corrections = field(default_factory=dict)
     is_stored: bool = False
+    country_column: str | None = None
+    first_number: bool = False
+    leave_out: frozenset[Kind] = frozenset()
+    only_mobile: bool = False
     message: MessageRules | None = None
     keep_spaces: bool = False
     repairs: bool = False
     empties_words: bool = False
+
+    @property
+    def phones(self) -> PhoneRules:
+        return PhoneRules(self.region, self.repair_old, self.first_number, self.leave_out, self.only_mobile)
 
     @property
     def literals(self) -> list[str]:
@@ -113,11 +129,20 @@ class RowRules:
 PHONES_ONLY = RowRules()
 
 
+class StoredPhones:
+    """The phones of recipients as they are stored: to read one again by the rules of a country may make it
+    another's.
+    """
+
+    def read(self, _: Sequence[int], columns: Sequence[Sequence[str]], /) -> ReadPhones:
+        return ReadPhones(list(map(int, columns[0])))
+
+
 @dataclass(frozen=True, slots=True)
 class RowCheck:
     """A check of rows with one header. `row_check` makes it."""
 
-    normalise_all: Callable[[Iterable[str]], list[int | str]]
+    phones: PhoneReader | StoredPhones
     phone_index: int
     phone_column: str
     variable_columns: tuple[tuple[int, str], ...]  # index and name; fixed texts have none
@@ -128,8 +153,14 @@ class RowCheck:
     media: HeaderMediaCheck | None = None  # checks the first pick
     chooser: TemplateChooser | None = None  # None if there is one template
     corrections: Corrections = field(default_factory=dict)
+    country: tuple[int, str] | None = None  # index and name of the column that names the country of each row
     values: ValueCheck = field(default_factory=lambda: ValueCheck((), keep_spaces=True))
     message: MessageRules | None = None
+
+    def read_columns(self, header: Sequence[str]) -> set[str]:
+        """Return the columns that are read: all while there is no message that takes some."""
+        read = [self.phone_index, *(index for index, _ in self.value_columns)]
+        return {header[index] for index in read} if self.value_columns else set(header)
 
     def corrected(self, batch: RowBatch) -> RowBatch:
         """Return the batch as it is to be checked."""
@@ -149,7 +180,8 @@ class RowCheck:
             texts.pop(index, None)
         if self.media is not None and isinstance(self.picks[0], int):
             columns[self.picks[0]] = list(map(str.strip, columns[self.picks[0]]))
-        phones = self.normalise_all(columns[self.phone_index])
+        read = self.phones.read(batch.lines, columns)
+        phones = read.phones
         refused = self._refused(batch, columns, phones, texts)
         kept = bytearray(b"\1") * len(phones)
         for at in refused:
@@ -164,8 +196,11 @@ class RowCheck:
             variables,
             sorted(rejects, key=_line_of),
             files=frozenset() if media is None else media.files([row[0] for row in variables]),
-            findings=findings_of(seen, batch, kept),
+            findings=read.findings,
+            plain=read.plain,
         )
+        checked.findings.update(findings_of(seen, batch, kept))
+        checked.counts = count_phones(checked.phones)
         if self.chooser is not None:
             at_language = self.chooser.language_index
             cells = None if at_language is None else list(compress(columns[at_language], kept))
@@ -242,6 +277,9 @@ class RowCheck:
     def _reject(self, line: int, row: Row, code: str) -> Reject | None:
         if is_blank(row):
             return None
+        if code == UNKNOWN and self.country is not None:
+            index, column = self.country
+            return Reject(line, cell_problem(row[index]) or code, column, row[index])
         cell = row[self.phone_index]
         return Reject(line, cell_problem(cell) or code, self.phone_column, cell)
 
@@ -270,17 +308,22 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
 
     picks = tuple(param[1:] if is_literal(param) else index_of(param) for param in rules.params)
     columns = [pick for pick in dict.fromkeys(picks) if isinstance(pick, int)]
-    phone_index = 0 if rules.is_stored else index_of(rules.phone_column, _NAME_THE_PHONES)
+    try:
+        phone_index = 0 if rules.is_stored else index_of(rules.phone_column, _NAME_THE_PHONES)
+    except MissingColumn as missing:
+        what, remedy = missing.forms
+        raise MissingPhones(what, where=missing.where, remedy=remedy, values=missing.values) from missing
     defaults = tuple((index_of(column), text) for column, text in rules.defaults.items())
     if phone_index in dict(defaults):
         raise UsageError("{default} cannot be for the phones", remedy="name another column", values={})
     chooser = None if rules.choice is None else _chooser(rules.choice, index_of)
     at_language = None if chooser is None else chooser.language_index
     values = dict.fromkeys([*columns, *([] if at_language is None else [at_language])])
+    country = _country_index(rules, index_of)
     if rules.message is not None:
         require_room(rules.message, [pick if isinstance(pick, str) else None for pick in picks])
     return RowCheck(
-        normalise_all=_stored if rules.is_stored else Normaliser(rules.region, rules.as_mobile).normalise_all,
+        phones=_phones(header, rules, phone_index, country),
         phone_index=phone_index,
         phone_column=rules.phone_column if rules.is_stored else header[phone_index],
         variable_columns=tuple((index, header[index]) for index in columns),
@@ -295,8 +338,36 @@ def row_check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
         media=None if rules.media is None else HeaderMediaCheck(rules.media),
         chooser=chooser,
         corrections=rules.corrections,
+        country=None if country is None else (country, header[country]),
         values=_value_check(header, values, picks, rules),
         message=rules.message,
+    )
+
+
+def _country_index(rules: RowRules, index_of: Callable[[str], int]) -> int | None:
+    return None if rules.country_column in (None, NO_COLUMN) else index_of(rules.country_column)
+
+
+def _phones(
+    header: Sequence[str], rules: RowRules, phone_index: int, country: int | None
+) -> PhoneReader | StoredPhones:
+    if rules.is_stored:
+        return StoredPhones()
+    hint = country_like(header) if rules.country_column is None else None
+    if hint == phone_index:
+        hint = None
+    return PhoneReader(rules.phones, phone_index, header[phone_index], country, hint)
+
+
+def require_known_countries(header: Sequence[str], rules: RowRules, plain: PlainDigits, where: str) -> None:
+    """Raise ConfigurationError if the rows of a list need a country that only a person knows."""
+    hint = country_like(header)
+    require_countries(
+        plain,
+        region=rules.region,
+        country_column=rules.country_column,
+        hint=None if hint is None else header[hint],
+        where=where,
     )
 
 
@@ -323,11 +394,6 @@ def _value_check(
 
     columns = () if rules.is_stored else tuple(map(checked, indexes))
     return ValueCheck(columns, keep_spaces=rules.keep_spaces)
-
-
-def _stored(phones: Iterable[str]) -> list[int | str]:
-    """Return stored phones as they are: to read one again by the rules of a country may make it another's."""
-    return list(map(int, phones))
 
 
 def _chooser(choice: TemplateChoice, index_of: Callable[[str], int]) -> TemplateChooser:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 
 WITHOUT_RESULT = "#FORMULA!"
+MERGED = "#MERGED!"  # a cell that a merge from another column covers
 UNNAMED = "#ERROR!"  # an error that the workbook does not name; Google Sheets shows it for a broken formula
 
 # Source: the error values of Excel, LibreOffice and Google Sheets, and their names in the German, French,
@@ -33,6 +34,8 @@ def cell_problem(cell: str) -> str | None:
     word = cell.strip().upper()
     if word == WITHOUT_RESULT:
         return "cell_formula"
+    if word == MERGED:
+        return "cell_merged"
     return "cell_error" if word in ERROR_WORDS or _LIBREOFFICE.fullmatch(word) else None
 
 

@@ -9,11 +9,12 @@ EXACT_FLOAT_MAX = 10**15
 def float_text(value: float) -> str:
     """Return a number without the `.0` of whole numbers and without an exponent: 491701234567, not 4.917E+11.
 
-    A number that has lost digits keeps its exponent, so that no phone is made from it.
+    Of other numbers, the 15 digits that a spreadsheet keeps are shown: 57.7, not 57.699999999999996. A number
+    that has lost digits keeps its exponent, so that no phone is made from it.
     """
-    if value.is_integer() and abs(value) < EXACT_FLOAT_MAX:
-        return str(int(value))
-    return repr(value)
+    if not abs(value) < EXACT_FLOAT_MAX:
+        return repr(value)
+    return str(int(value)) if value.is_integer() else repr(float(f"{value:.15g}"))
 
 
 def time_text(value: date | datetime | time | timedelta) -> str:

@@ -52,6 +52,12 @@ class OpenAudience:
             return self.content.table()
         return AudienceReader(self.content, self.name, self.options)
 
+    def table_again(self) -> AudienceTable:
+        """Return the table once more, from its beginning."""
+        if not isinstance(self.content, Spool):
+            self.content.seek(0)
+        return self.table()
+
     def require_unchanged(self) -> None:
         """Raise UnreadableAudience if the file was written to since it was opened."""
         if self.source is not None:
@@ -69,7 +75,7 @@ def open_table(path: Path, options: ReadOptions = AS_IT_IS) -> Iterator[OpenAudi
             yield OpenAudience(name, file, source, options)
             return
         spool = stack.enter_context(Spool(name))
-        _fill(spool, file, form, options.sheet)
+        _fill(spool, file, form, options)
         if source is not None:
             source.require_unchanged()
         yield OpenAudience(spool.name, spool)
@@ -126,9 +132,9 @@ def _check_options(form: Format, options: ReadOptions, name: str) -> None:
         )
 
 
-def _fill(spool: Spool, file: BinaryIO, form: Format, sheet: str | None) -> None:
+def _fill(spool: Spool, file: BinaryIO, form: Format, options: ReadOptions) -> None:
     if form in WORKBOOKS:
-        read_workbook(file, form, sheet, spool)
+        read_workbook(file, form, options, spool)
     elif form is Format.JSON_LINES:
         spool_json_lines(file, spool)
     else:

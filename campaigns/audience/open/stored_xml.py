@@ -13,29 +13,53 @@ from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 CHUNK_BYTES = 1 << 20
 SIGN_BYTES_MAX = 16  # a sign of this length may lie across two chunks
 _NOT_ASCII = b"\x00"  # UTF-16, in which no sign is found
-Start = Callable[[str, Mapping[str, str]], object]
+Start = Callable[[Mapping[str, str]], object]
+End = Callable[[], object]
 Attach = Callable[[XMLParserType], object]
+_Handler = Callable[..., object]
 
 
-def read_elements(part: IO[bytes], start: Start, name: str, attach: Attach | None = None) -> None:
-    """Call `start` with the local name and the attributes of each element. `attach` may add other handlers.
+class _ByLocalName(dict[str, _Handler | None]):
+    """The handlers of elements by their names in one part, with the prefixes that it uses."""
+
+    def __init__(self, handlers: Mapping[str, _Handler]) -> None:
+        self._handlers = handlers
+
+    def __missing__(self, name: str) -> _Handler | None:
+        return self.setdefault(name, self._handlers.get(name.rpartition(":")[2]))
+
+
+def read_elements(
+    part: IO[bytes],
+    starts: Mapping[str, Start],
+    name: str,
+    ends: Mapping[str, End] | None = None,
+    attach: Attach | None = None,
+) -> None:
+    """Call the handler of each element with its attributes, and at its end that of `ends`. Handlers have the
+    local names of elements. `attach` may add others.
 
     Raise UnreadableAudience if the part is no XML.
     """
     parser = ParserCreate()
     parser.buffer_text = True
-    local: dict[str, str] = {}
+    started, ended = _ByLocalName(starts), _ByLocalName(ends or {})
 
     def begin(tag: str, attributes: Mapping[str, str]) -> None:
-        if (short := local.get(tag)) is None:
-            short = local[tag] = tag.rpartition(":")[2]
-        start(short, attributes)
+        if (handler := started[tag]) is not None:
+            handler(attributes)
+
+    def end(tag: str) -> None:
+        if (handler := ended[tag]) is not None:
+            handler()
 
     def refuse(*_: object) -> None:
         raise _damaged(name, "it has a document type")
 
     parser.StartElementHandler = begin
     parser.StartDoctypeDeclHandler = refuse
+    if ends:
+        parser.EndElementHandler = end
     if attach is not None:
         attach(parser)
     try:

@@ -9,9 +9,7 @@ Law: no cell is quietly empty. Errors and formulas without a stored result stand
 
 import mmap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date, datetime, time, timedelta
-from itertools import chain, groupby, islice
-from operator import itemgetter
+from itertools import chain, islice
 from typing import BinaryIO, NamedTuple
 
 from python_calamine import (
@@ -23,24 +21,25 @@ from python_calamine import (
     SheetVisibleEnum,
 )
 
-from drumbeat.campaigns.audience.open.cell_error import WITHOUT_RESULT
-from drumbeat.campaigns.audience.open.cell_text import float_text, time_text
+from drumbeat.campaigns.audience.open.cell_error import MERGED, WITHOUT_RESULT
 from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 from drumbeat.campaigns.audience.open.formats import Packing, recognise
-from drumbeat.campaigns.audience.open.lost_cells import LostCells
-from drumbeat.campaigns.audience.open.lost_in_ods import read_lost_in_ods
-from drumbeat.campaigns.audience.open.lost_in_xls import read_lost_in_xls
-from drumbeat.campaigns.audience.open.lost_in_xlsx import read_lost_in_xlsx
+from drumbeat.campaigns.audience.open.hidden_rows import HiddenRowsFound
+from drumbeat.campaigns.audience.open.sheet_rows import NumberedRow, SheetRows, cell_text
 from drumbeat.campaigns.audience.open.spool import BATCH_ROWS, Spool
-from drumbeat.campaigns.options.sources import Format
+from drumbeat.campaigns.audience.open.stored_in_ods import read_stored_in_ods
+from drumbeat.campaigns.audience.open.stored_in_xls import read_stored_in_xls
+from drumbeat.campaigns.audience.open.stored_in_xlsx import read_stored_in_xlsx
+from drumbeat.campaigns.audience.open.stored_sheet import Merge, StoredSheet
+from drumbeat.campaigns.finding import COLUMN_HIDDEN, Findings
+from drumbeat.campaigns.options.sources import Format, HiddenRowsChoice
 
-Cell = str | float | bool | date | datetime | time | timedelta
 NAMES_SHOWN_MAX = 10
 _NAME_IT = "name one with {sheet}"
-_LOST_IN: Mapping[Format | Packing, Callable[[BinaryIO, str, str], LostCells]] = {
-    Format.XLSX: read_lost_in_xlsx,
-    Format.XLS: read_lost_in_xls,
-    Format.ODS: read_lost_in_ods,
+_STORED_IN: Mapping[Format | Packing, Callable[[BinaryIO, str, str], StoredSheet]] = {
+    Format.XLSX: read_stored_in_xlsx,
+    Format.XLS: read_stored_in_xls,
+    Format.ODS: read_stored_in_ods,
 }
 
 
@@ -54,6 +53,7 @@ class SheetRequest(NamedTuple):
     name: str
     sheet: str | None
     memory_bytes: int
+    hidden_rows: HiddenRowsChoice | None = None
     names_only: bool = False
 
 
@@ -64,6 +64,7 @@ class SheetFound(NamedTuple):
     form: str
     header: list[str]
     first: int
+    findings: Findings
 
 
 class _Header(NamedTuple):
@@ -77,15 +78,17 @@ class _Header(NamedTuple):
     unnamed: list[int]
 
 
-def spool_sheet(file: BinaryIO, sheet_name: str | None, spool: Spool) -> None:
+def spool_sheet(
+    file: BinaryIO, sheet_name: str | None, spool: Spool, hidden_rows: HiddenRowsChoice | None = None
+) -> None:
     """Write the rows of a sheet to the spool. An UnreadableAudience names row, column and what to do."""
     file.seek(0)
     try:
         with CalamineWorkbook.from_filelike(file) as workbook:
             sheet = _chosen(workbook, sheet_name, spool.name)
             file.seek(0)
-            lost = _LOST_IN[recognise(file, spool.name)](file, sheet.name, spool.name)
-            _Sheet(sheet, lost, spool).read()
+            stored = _STORED_IN[recognise(file, spool.name)](file, sheet.name, spool.name)
+            _Sheet(sheet, stored, spool).read(hidden_rows)
     except PasswordError as error:
         raise _protected(spool.name) from error
     except CalamineError as error:
@@ -171,52 +174,53 @@ def _with_rows(sheet: CalamineSheet, where: str) -> CalamineSheet:
 class _Sheet:
     """The reading of one sheet that has rows."""
 
-    def __init__(self, sheet: CalamineSheet, lost: LostCells, spool: Spool) -> None:
-        self._sheet = sheet
-        self._lost = lost
+    def __init__(self, sheet: CalamineSheet, stored: StoredSheet, spool: Spool) -> None:
+        self._stored = stored
         self._spool = spool
-        self._first_column = min((sheet.start or (0, 0))[1], lost.first_column)
+        self._name = sheet.name
+        self._merges = [
+            *stored.merges,
+            *(Merge(*first, *last) for first, last in sheet.merged_cell_ranges or ()),
+        ]
+        self._rows = SheetRows(sheet, stored, self._merges)
 
-    def read(self) -> None:
+    def read(self, hidden_rows: HiddenRowsChoice | None) -> None:
         spool = self._spool
-        spool.name = f"{spool.name}, sheet '{self._sheet.name}'"
-        spool.form = f"sheet '{self._sheet.name}'"
-        rows = self._rows() if self._lost.last_row >= 0 else enumerate(self._sheet.iter_rows(), 1)
+        spool.name = f"{spool.name}, sheet '{self._name}'"
+        spool.form = f"sheet '{self._name}'"
+        rows = iter(self._rows)
         header = self._header(rows)
         spool.header, spool.first = header.names, header.row + 1
+        hidden = HiddenRowsFound(self._stored, hidden_rows)
         while batch := list(islice(rows, BATCH_ROWS)):
+            if self._stored.hidden_rows:
+                hidden.leave_out(batch, header.named)
             if header.unnamed:
                 self._refuse_unnamed(header, batch)
-            spool.write_rows([[_text(row[at]) for at in header.named] for _, row in batch])
+            spool.write_rows([[cell_text(row[at]) for at in header.named] for _, row in batch])
+        hidden.require_choice(spool.name)
+        self._note(header, hidden)
 
-    def _rows(self) -> Iterator[tuple[int, list[Cell]]]:
-        """Give all rows with their numbers, from 1, with the lost cells in their places."""
-        lost = groupby(self._lost.by_row(), key=itemgetter(0))
-        row, cells = next(lost, (-1, iter(())))
-        for at, values in enumerate(self._wide_rows()):
-            if at == row:
-                for _, column, word in cells:
-                    values[column - self._first_column] = word
-                row, cells = next(lost, (-1, iter(())))
-            yield at + 1, values
+    def _note(self, header: _Header, hidden: HiddenRowsFound) -> None:
+        """Note as findings what people must know of hidden cells and formats."""
+        findings = self._spool.findings
+        if hidden.count:
+            findings.add(hidden.code, "", hidden.lines, count=hidden.count)
+        names = dict(zip(header.named, header.names, strict=True))
+        for use in self._rows.format_uses:
+            if (column := names.get(use.column)) is not None:
+                findings.add(use.code, column, use.lines, use.example, use.count)
+        for first, last in self._stored.hidden_columns:
+            for at, name in names.items():
+                if first <= at + self._rows.first_column <= last:
+                    findings.add(COLUMN_HIDDEN, name)
 
-    def _wide_rows(self) -> Iterator[list[Cell]]:
-        """Give the rows that calamine finds, as wide and as many as the lost cells need."""
-        (_, left), (bottom, right) = self._sheet.start or (0, 0), self._sheet.end or (0, 0)
-        before = [""] * (left - self._first_column)
-        after = [""] * (self._lost.last_column - right)
-        for row in self._sheet.iter_rows():
-            yield [*before, *row, *after] if before or after else row
-        width = max(right, self._lost.last_column) - self._first_column + 1
-        for _ in range(bottom, self._lost.last_row):
-            yield [""] * width
-
-    def _header(self, rows: Iterator[tuple[int, list[Cell]]]) -> _Header:
+    def _header(self, rows: Iterator[NumberedRow]) -> _Header:
         number, cells = next((number, row) for number, row in rows if any(cell != "" for cell in row))
         self._refuse_merged(number)
-        names = [_text(cell) for cell in cells]
+        names = [cell_text(cell) for cell in cells]
         if WITHOUT_RESULT in names:
-            letters = column_letters(self._first_column + names.index(WITHOUT_RESULT))
+            letters = column_letters(self._rows.first_column + names.index(WITHOUT_RESULT))
             raise UnreadableAudience(
                 f"row {number}, with the names of the columns, holds a formula without a stored result",
                 where=f"{self._spool.name}, row {number}, column {letters}",
@@ -227,20 +231,20 @@ class _Sheet:
         return _Header(number, [names[at] for at in named], named, unnamed)
 
     def _refuse_merged(self, header_row: int) -> None:
-        for (top, left), (bottom, right) in self._sheet.merged_cell_ranges or ():
-            if top < header_row:
-                cells = f"{column_letters(left)}{top + 1}:{column_letters(right)}{bottom + 1}"
+        for merge in self._merges:
+            if merge.top < header_row:
+                left, right = column_letters(merge.left), column_letters(merge.right)
                 raise UnreadableAudience(
-                    f"the cells {cells} above the rows are merged",
-                    where=f"{self._spool.name}, row {top + 1}, column {column_letters(left)}",
+                    f"the cells {left}{merge.top + 1}:{right}{merge.bottom + 1} above the rows are merged",
+                    where=f"{self._spool.name}, row {merge.top + 1}, column {left}",
                     remedy="delete titles and unmerge the header: it must have a name for each column",
                 )
 
-    def _refuse_unnamed(self, header: _Header, batch: Sequence[tuple[int, list[Cell]]]) -> None:
-        found = ((row, at) for row, cells in batch for at in header.unnamed if cells[at] != "")
+    def _refuse_unnamed(self, header: _Header, batch: Sequence[NumberedRow]) -> None:
+        found = ((row, at) for row, cells in batch for at in header.unnamed if cells[at] not in ("", MERGED))
         if (first := next(found, None)) is None:
             return
-        row, letters = first[0], column_letters(self._first_column + first[1])
+        row, letters = first[0], column_letters(self._rows.first_column + first[1])
         if len(header.named) == 1:
             raise UnreadableAudience(
                 f'row {header.row} holds only "{header.names[0]}", perhaps a title above the header',
@@ -261,14 +265,6 @@ def column_letters(index: int) -> str:
         letters = chr(ord("A") + index % 26) + letters
         index = index // 26 - 1
     return letters
-
-
-def _text(cell: Cell) -> str:
-    if isinstance(cell, str):
-        return cell
-    if isinstance(cell, bool):
-        return str(cell).upper()
-    return float_text(float(cell)) if isinstance(cell, int | float) else time_text(cell)
 
 
 def _listed(names: Sequence[str]) -> str:

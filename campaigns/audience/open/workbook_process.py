@@ -33,8 +33,8 @@ def _names(file: BinaryIO, request: SheetRequest) -> list[str]:
 
 def _rows(file: BinaryIO, request: SheetRequest, target: BinaryIO) -> SheetFound:
     spool = Spool(request.name, target)
-    spool_sheet(file, request.sheet, spool)
-    return SheetFound(spool.name, spool.form, spool.header, spool.first)
+    spool_sheet(file, request.sheet, spool, request.hidden_rows)
+    return SheetFound(spool.name, spool.form, spool.header, spool.first, spool.findings)
 
 
 if __name__ == "__main__":

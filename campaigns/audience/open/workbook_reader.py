@@ -17,7 +17,7 @@ from drumbeat import campaigns
 from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 from drumbeat.campaigns.audience.open.spool import Spool
 from drumbeat.campaigns.audience.open.workbook import SheetFound, SheetRequest
-from drumbeat.campaigns.options.sources import Format
+from drumbeat.campaigns.options.sources import Format, ReadOptions
 
 READ_S_MAX = 300.0  # a million rows take ten seconds
 MEMORY_BYTES_MAX = 3 << 30  # address space of the process
@@ -27,10 +27,13 @@ PROCESS = "drumbeat.campaigns.audience.open.workbook_process"
 _ROOT = Path(campaigns.__file__).parents[2]
 
 
-def read_workbook(file: BinaryIO, form: Format, sheet: str | None, spool: Spool) -> None:
-    """Write a sheet's rows to the spool. Raise UnreadableAudience if it is no table, damaged or too large."""
-    found = _ask(file, form, spool, SheetRequest(spool.name, sheet, MEMORY_BYTES_MAX))
-    spool.name, spool.form, spool.header, spool.first = cast("SheetFound", found)
+def read_workbook(file: BinaryIO, form: Format, options: ReadOptions, spool: Spool) -> None:
+    """Write a sheet's rows to the spool. Raise UnreadableAudience if it is no table, damaged or too large,
+    and HiddenRowsUndecided if the options do not say what to do with hidden rows.
+    """
+    request = SheetRequest(spool.name, options.sheet, MEMORY_BYTES_MAX, options.hidden_rows)
+    found = cast("SheetFound", _ask(file, form, spool, request))
+    spool.name, spool.form, spool.header, spool.first, spool.findings = found
 
 
 def read_sheet_names(file: BinaryIO, form: Format, name: str) -> list[str]:

@@ -30,8 +30,7 @@ def _of_session(request: web.Request) -> Caller:
 
 
 def _form(request: web.Request, problem: Problem | None = None) -> web.Response:
-    status = 200 if problem is None else problem.status
-    return page(request, "password.html.j2", status, problem=problem, changed="changed" in request.query)
+    return page(request, "password.html.j2", problem=problem, changed="changed" in request.query)
 
 
 def _require_same(new: str, again: str) -> None:

@@ -1,18 +1,47 @@
-"""The shapes of requests and replies about templates to submit and lists to suppress."""
+"""The shapes of requests and replies about numbers, templates, users, tokens and the audit.
+
+Replies are documented by their classes, and a test holds the server against the document.
+"""
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
-from drumbeat.campaigns.console.campaigns.shapes import RejectedRow, SuppressionChange
+from drumbeat.campaigns.account.numbers import BusinessNumber
+from drumbeat.campaigns.account.templates import StoredTemplate
+from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.shapes import Asked, Limit
+from drumbeat.campaigns.console.web.users import Token, User
+from drumbeat.engine.core.pace.token_bucket import LIMIT_PER_S_MAX, LIMIT_PER_S_MIN
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class LimitRequest(Asked):
+    """A limit for a number. `limit_per_s` null stands for the service's own limit."""
+
+    limit_per_s: Annotated[float | None, Field(ge=LIMIT_PER_S_MIN, le=LIMIT_PER_S_MAX, allow_inf_nan=False)]
 
 
-class TemplateRequest(_Request):
+class NumberList(TypedDict):
+    numbers: list[BusinessNumber]
+
+
+class NumberResumed(TypedDict):
+    phone_number_id: str
+    reason: str | None
+    paused_campaigns: list[str]
+
+
+class NumberLimit(TypedDict):
+    phone_number_id: str
+    limit_per_s: float | None
+
+
+class TemplateList(TypedDict):
+    templates: list[StoredTemplate]
+
+
+class TemplateRequest(Asked):
     """A template as the service takes it."""
 
     name: str
@@ -34,7 +63,7 @@ class SubmittedTemplate(TypedDict):
     category: str
 
 
-class TemplateToDelete(_Request):
+class TemplateToDelete(Asked):
     """A template to delete. If `language` is null, all its languages are deleted."""
 
     language: str | None = None
@@ -45,27 +74,39 @@ class DeletedTemplate(TypedDict):
     languages: list[str]
 
 
-class SuppressionImport(_Request):
-    """The options for reading the file. If `phone_column` is null, the column that looks like phones
-    is read.
-    """
+class UserRequest(Asked):
+    """A user to store. If `password` is null, an existing user keeps the password, and a new one has none."""
 
-    reason: str = "imported"
-    phone_column: str | None = None
-    region: str | None = None
+    role: Role
+    password: str | None = None
 
 
-class SuppressionUpload(_Request):
-    """The parts of the form, in this order."""
-
-    spec: SuppressionImport
-    file: Annotated[str, Field(json_schema_extra={"format": "binary"})]
+class UserList(TypedDict):
+    users: list[User]
 
 
-class SuppressionImported(SuppressionChange):
-    """The result of an import. `rejects`: the first rows without a phone that can be read. The people of
-    these rows are not suppressed: they may still be sent to.
-    """
+class StoredUser(TypedDict):
+    name: str
+    role: Role
 
-    rejected: int
-    rejects: list[RejectedRow]
+
+class TokenRequest(Asked):
+    name: str
+    role: Role
+
+
+class TokenList(TypedDict):
+    tokens: list[Token]
+
+
+class NewToken(TypedDict):
+    """A new token. `token`: the secret. It is not shown again."""
+
+    name: str
+    role: Role
+    token: str
+
+
+class AuditQuery(Asked):
+    before: int | None = None
+    limit: Limit = 100

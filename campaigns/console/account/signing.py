@@ -28,8 +28,7 @@ async def show_sign_in(request: web.Request) -> web.Response:
 
 
 def _form(request: web.Request, problem: Problem | None = None) -> web.Response:
-    status = 200 if problem is None else problem.status
-    return page(request, "sign_in.html.j2", status, problem=problem, then=_then(request))
+    return page(request, "sign_in.html.j2", problem=problem, then=_then(request))
 
 
 def _then(request: web.Request) -> str:

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from drumbeat.campaigns.account.templates import delete_template, template_uses, templates_named
+from drumbeat.campaigns.account.templates import template_uses, templates_named
+from drumbeat.campaigns.console.account import actions
+from drumbeat.campaigns.console.account.shapes import TemplateToDelete
 from drumbeat.campaigns.console.web.context import caller_of, console_of
 from drumbeat.campaigns.console.web.forms import field_of
 from drumbeat.campaigns.console.web.problems import Problem, problem_of
@@ -21,10 +23,9 @@ async def ask(request: web.Request) -> web.Response:
 async def delete(request: web.Request) -> web.Response:
     """Delete the template in the language of the form, or in all if that is empty."""
     name, language = request.match_info["name"], await field_of(request, "language")
-    console, actor = console_of(request), caller_of(request).name
+    asked = TemplateToDelete(language=language or None)
     try:
-        async with console.account() as (service, waba_id):
-            await delete_template(console.pool, service, waba_id, name, language or None, actor=actor)
+        await actions.delete_template(console_of(request), caller_of(request), name, asked)
     except DrumbeatError as error:
         return await _ask(request, language, problem_of(error))
     return redirect("/templates")
@@ -38,7 +39,6 @@ async def _ask(request: web.Request, chosen: str, problem: Problem | None = None
     return page(
         request,
         "template_delete.html.j2",
-        200 if problem is None else problem.status,
         name=name,
         uses=uses,
         free=free,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from aiohttp import web
@@ -19,13 +20,13 @@ from drumbeat.campaigns.account.template_form import (
 from drumbeat.campaigns.account.template_like import corrected, in_another_language
 from drumbeat.campaigns.account.templates import (
     STOPPED,
-    create_template,
     list_templates,
     refresh_template,
-    sync_templates,
     templates_named,
 )
-from drumbeat.campaigns.console.campaigns.live import SharedReadings
+from drumbeat.campaigns.console.account import actions
+from drumbeat.campaigns.console.account.shapes import TemplateRequest
+from drumbeat.campaigns.console.web.cache import Kind
 from drumbeat.campaigns.console.web.context import Console, caller_of, console_of
 from drumbeat.campaigns.console.web.language import Texts
 from drumbeat.campaigns.console.web.problems import Problem, problem_of
@@ -39,7 +40,8 @@ IN_REVIEW = "PENDING"
 # An event tells the result of a review. Without a receiver, the service is asked: 30 of its 200 calls an
 # hour.
 ASK_EVERY_S = 120.0
-REVIEWS: web.AppKey[SharedReadings[str]] = web.AppKey("reviews", SharedReadings)
+# Why the service could not be asked for a template in review, or an empty text; by name.
+REVIEW: Kind[str, str] = Kind("review", period_s=ASK_EVERY_S)
 BUTTONS_SHOWN = 3
 EXAMPLE = "example "
 PLAIN_FIELDS = (
@@ -60,9 +62,7 @@ async def show_templates(request: web.Request) -> web.Response:
 
 async def sync(request: web.Request) -> web.Response:
     """Read the templates from the service."""
-    console = console_of(request)
-    async with console.account() as (service, waba_id):
-        await sync_templates(console.pool, service.templates, waba_id, actor=caller_of(request).name)
+    await actions.sync_templates(console_of(request), caller_of(request))
     return redirect("/templates")
 
 
@@ -88,10 +88,11 @@ async def _live(request: web.Request, name: str, texts: Texts, *, follows: bool 
     """Return the live part of a template's page. `follows`: somebody waits for the review, so the service is
     asked now and then.
     """
-    may_send = caller_of(request).may(Role.SEND)
-    found = await templates_named(console_of(request).pool, name)
-    in_review = any(each.status == IN_REVIEW for each in found)
-    problem = await request.app[REVIEWS].get(name) if in_review and follows else ""
+    console, may_send = console_of(request), caller_of(request).may(Role.SEND)
+    found = await templates_named(console.pool, name)
+    in_review, problem = any(each.status == IN_REVIEW for each in found), ""
+    if in_review and follows:
+        problem = await console.cache.get(REVIEW, name, lambda: _ask_service(console, name))
     shown = [(each, render_message(each.definition.get("components") or (), (), ())) for each in found]
     return render(
         "template_live.html.j2",
@@ -105,20 +106,14 @@ async def _live(request: web.Request, name: str, texts: Texts, *, follows: bool 
     )
 
 
-def shared_reviews(console: Console) -> SharedReadings[str]:
-    """Return the readings that ask the service for templates in review, however many look. A reading is the
-    reason why the service could not be asked, or an empty text.
-    """
-
-    async def ask(name: str) -> str:
-        try:
-            async with console.account() as (service, waba_id):
-                await refresh_template(console.pool, service, waba_id, name)
-        except DrumbeatError as error:
-            return error.what
-        return ""
-
-    return SharedReadings(ask, ASK_EVERY_S)
+async def _ask_service(console: Console, name: str) -> str:
+    """Ask the service for a template in review. Return why that was not possible, or an empty text."""
+    try:
+        async with console.account() as (service, waba_id):
+            await refresh_template(console.pool, service, waba_id, name)
+    except DrumbeatError as error:
+        return error.what
+    return ""
 
 
 async def show_new(request: web.Request) -> web.Response:
@@ -139,11 +134,9 @@ async def create(request: web.Request) -> web.Response:
     form = form_of(await request.post())
     if errors := form.errors():
         return _form(request, form, 422, errors=errors)
-    console = console_of(request)
     try:
-        async with console.account() as (service, waba_id):
-            actor = caller_of(request).name
-            await create_template(console.pool, service, waba_id, form.new_template(), actor=actor)
+        asked = TemplateRequest.model_construct(**asdict(form.new_template()))
+        await actions.submit_template(console_of(request), caller_of(request), asked)
     except DrumbeatError as error:
         return _refused(request, form, problem_of(error))
     return redirect(path_of("templates", form.name))
@@ -152,7 +145,7 @@ async def create(request: web.Request) -> web.Response:
 def _refused(request: web.Request, form: TemplateForm, problem: Problem) -> web.Response:
     """Show the form with the service's words at the field that they name."""
     place = form.field_of_refusal(problem.what) if problem.code == "service_refused" else None
-    return _form(request, form, problem.status, problem=problem, refused=place)
+    return _form(request, form, problem=problem, refused=place)
 
 
 async def preview(request: web.Request) -> web.Response:
@@ -182,7 +175,7 @@ def form_of(fields: Any) -> TemplateForm:
 def _form(
     request: web.Request,
     form: TemplateForm,
-    status: int = 200,
+    status: int | None = None,
     *,
     rows: int = 0,
     errors: Mapping[str, str] | None = None,

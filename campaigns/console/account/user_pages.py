@@ -6,38 +6,26 @@ from typing import Any
 
 from aiohttp import web
 
+from drumbeat.campaigns.console.account import actions
+from drumbeat.campaigns.console.account.shapes import TokenRequest, UserRequest
 from drumbeat.campaigns.console.web.context import caller_of, console_of
 from drumbeat.campaigns.console.web.forms import field_of
 from drumbeat.campaigns.console.web.problems import Problem, problem_of
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect
 from drumbeat.campaigns.console.web.roles import Role
-from drumbeat.campaigns.console.web.users import (
-    add_token,
-    end_sessions_of,
-    list_tokens,
-    list_users,
-    remove_token,
-    remove_user,
-    store_user,
-    user_named,
-)
+from drumbeat.campaigns.console.web.users import list_tokens, list_users, user_named
 from drumbeat.engine.errors import NotFound, UsageError
 
 USERS, TOKENS = "/users", "/tokens"
 
 
-async def show_users(request: web.Request) -> web.Response:
-    return await _users(request)
-
-
-async def _users(
+async def show_users(
     request: web.Request, problem: Problem | None = None, *, name: str = "", role: str = Role.LOOK
 ) -> web.Response:
     """Show the users. `name` and `role` are the values that were typed."""
-    status = 200 if problem is None else problem.status
     users = await list_users(console_of(request).pool)
     typed = {"name": name, "role": role if users else Role.MANAGE}
-    return page(request, "users.html.j2", status, users=users, problem=problem, typed=typed, roles=list(Role))
+    return page(request, "users.html.j2", users=users, problem=problem, typed=typed, roles=list(Role))
 
 
 async def add(request: web.Request) -> web.Response:
@@ -47,7 +35,7 @@ async def add(request: web.Request) -> web.Response:
         await _require_new(request, name)
         await _store(request, name)
     except UsageError as error:
-        return await _users(request, problem_of(error), name=name, role=role)
+        return await show_users(request, problem_of(error), name=name, role=role)
     return redirect(USERS)
 
 
@@ -59,8 +47,8 @@ async def _require_new(request: web.Request, name: str) -> None:
 async def _store(request: web.Request, name: str) -> None:
     password = str((await request.post()).get("password", ""))
     role = _role(await field_of(request, "role"))
-    pool, actor = console_of(request).pool, caller_of(request).name
-    await store_user(pool, name, role, password or None, actor=actor, keeps_manager=True)
+    asked = UserRequest(role=role, password=password or None)
+    await actions.store_user(console_of(request), caller_of(request), name, asked)
 
 
 def _role(text: str) -> Role:
@@ -70,14 +58,9 @@ def _role(text: str) -> Role:
         raise UsageError(f"{text!r} is no role", remedy=f"use one of {', '.join(Role)}") from None
 
 
-async def show_user(request: web.Request) -> web.Response:
-    return await _user(request)
-
-
-async def _user(request: web.Request, problem: Problem | None = None) -> web.Response:
+async def show_user(request: web.Request, problem: Problem | None = None) -> web.Response:
     user = await user_named(console_of(request).pool, request.match_info["name"])
-    status = 200 if problem is None else problem.status
-    return page(request, "user.html.j2", status, user=user, problem=problem, roles=list(Role))
+    return page(request, "user.html.j2", user=user, problem=problem, roles=list(Role))
 
 
 async def change(request: web.Request) -> web.Response:
@@ -86,13 +69,13 @@ async def change(request: web.Request) -> web.Response:
     try:
         await _store(request, name)
     except UsageError as error:
-        return await _user(request, problem_of(error))
+        return await show_user(request, problem_of(error))
     return redirect(path_of("users", name))
 
 
 async def sign_out(request: web.Request) -> web.Response:
     name = request.match_info["name"]
-    await end_sessions_of(console_of(request).pool, name, actor=caller_of(request).name)
+    await actions.end_sessions(console_of(request), caller_of(request), name)
     return redirect(path_of("users", name))
 
 
@@ -102,11 +85,10 @@ async def ask_remove(request: web.Request) -> web.Response:
 
 
 async def remove(request: web.Request) -> web.Response:
-    name, console = request.match_info["name"], console_of(request)
     try:
-        await remove_user(console.pool, name, actor=caller_of(request).name, keeps_manager=True)
+        await actions.remove_user(console_of(request), caller_of(request), request.match_info["name"])
     except UsageError as error:
-        return await _user(request, problem_of(error))
+        return await show_user(request, problem_of(error))
     return redirect(USERS)
 
 
@@ -115,12 +97,8 @@ def _ask(request: web.Request, kind: str, name: str) -> web.Response:
     return page(request, "remove.html.j2", kind=kind, name=name)
 
 
-async def show_tokens(request: web.Request) -> web.Response:
-    return await _tokens(request)
-
-
-async def _tokens(request: web.Request, status: int = 200, **given: Any) -> web.Response:
-    values = {"problem": None, "typed": {"name": "", "role": Role.LOOK}, "made": None, **given}
+async def show_tokens(request: web.Request, status: int | None = None, **given: Any) -> web.Response:
+    values = {"typed": {"name": "", "role": Role.LOOK}, "made": None, **given}
     tokens = await list_tokens(console_of(request).pool)
     return page(request, "tokens.html.j2", status, tokens=tokens, roles=list(Role), **values)
 
@@ -131,11 +109,11 @@ async def make_token(request: web.Request) -> web.Response:
     """
     name, role = await field_of(request, "name"), await field_of(request, "role")
     try:
-        secret = await add_token(console_of(request).pool, name, _role(role), actor=caller_of(request).name)
+        asked = TokenRequest(name=name, role=_role(role))
+        made = await actions.add_token(console_of(request), caller_of(request), asked)
     except UsageError as error:
-        problem = problem_of(error)
-        return await _tokens(request, problem.status, problem=problem, typed={"name": name, "role": role})
-    return await _tokens(request, 201, made={"name": name, "secret": secret})
+        return await show_tokens(request, problem=problem_of(error), typed={"name": name, "role": role})
+    return await show_tokens(request, 201, made=made)
 
 
 async def ask_remove_token(request: web.Request) -> web.Response:
@@ -146,6 +124,5 @@ async def ask_remove_token(request: web.Request) -> web.Response:
 
 
 async def remove_token_named(request: web.Request) -> web.Response:
-    name = request.match_info["name"]
-    await remove_token(console_of(request).pool, name, actor=caller_of(request).name)
+    await actions.remove_token(console_of(request), caller_of(request), request.match_info["name"])
     return redirect(TOKENS)

@@ -10,13 +10,13 @@ from aiohttp import web
 
 from drumbeat.campaigns.account.numbers import list_numbers
 from drumbeat.campaigns.campaign import Campaign
-from drumbeat.campaigns.console.campaigns.actions import clone_named, edit_named, may_be_planned_anew
-from drumbeat.campaigns.console.campaigns.api import named_campaign
+from drumbeat.campaigns.console.campaigns import actions
+from drumbeat.campaigns.console.campaigns.named import campaign_url, named_campaign
 from drumbeat.campaigns.console.campaigns.steering_shapes import CloneRequest, EditRequest
 from drumbeat.campaigns.console.web.context import caller_of, console_of
 from drumbeat.campaigns.console.web.forms import field_of
 from drumbeat.campaigns.console.web.local_times import clock_of, local_of, moment_of
-from drumbeat.campaigns.console.web.rendering import campaign_url, page
+from drumbeat.campaigns.console.web.rendering import page
 from drumbeat.campaigns.console.web.work import attempt_long
 from drumbeat.campaigns.life.approval import APPROVED_STATES
 from drumbeat.campaigns.options.spec import ON_UNKNOWN
@@ -67,7 +67,7 @@ TIMES = ("start_at", "expires_at")
 
 async def show_edit(request: web.Request) -> web.Response:
     values = await _edit_values(request)
-    return page(request, "edit.html.j2", problem=None, **values)
+    return page(request, "edit.html.j2", **values)
 
 
 async def edit(request: web.Request) -> web.Response:
@@ -86,11 +86,11 @@ async def edit(request: web.Request) -> web.Response:
     async def work(progress: ProgressCallback) -> str:
         if changes or unset:
             asked = EditRequest(changes=changes, unset=unset)
-            await edit_named(console_of(request), campaign.name, asked, caller_of(request).name, progress)
+            await actions.edit(console_of(request), caller_of(request), campaign.name, asked, progress)
         return campaign_url(campaign.name)
 
     typed = {**stored, **sent, **({NUMBER: picked} if values["may_change_numbers"] else {})}
-    costly = may_be_planned_anew(campaign)
+    costly = await actions.is_planned_anew(console_of(request), campaign.name)
     return await attempt_long(
         request, "edit.html.j2", work, costly=costly, **{**values, "given": typed, "clock": clock}
     )
@@ -137,7 +137,7 @@ async def _edit_values(request: web.Request) -> dict[str, Any]:
 async def show_clone(request: web.Request) -> web.Response:
     campaign = await named_campaign(request)
     given = {"new_name": "", "state": request.query.get("state", "")}
-    return page(request, "clone.html.j2", problem=None, **_clone_values(campaign, given))
+    return page(request, "clone.html.j2", **_clone_values(campaign, given))
 
 
 async def clone(request: web.Request) -> web.Response:
@@ -148,10 +148,8 @@ async def clone(request: web.Request) -> web.Response:
     async def work(progress: ProgressCallback) -> str:
         people = {"audience_campaign": campaign.name, **({"state": given["state"]} if given["state"] else {})}
         asked = CloneRequest(name=given["new_name"], changes=people)
-        created = await clone_named(
-            console_of(request), campaign.name, asked, caller_of(request).name, progress
-        )
-        return campaign_url(created.name)
+        planned = await actions.clone(console_of(request), caller_of(request), campaign.name, asked, progress)
+        return campaign_url(planned["name"])
 
     return await attempt_long(request, "clone.html.j2", work, **_clone_values(campaign, given))
 

@@ -7,9 +7,9 @@ from typing import BinaryIO
 from aiohttp import web
 
 from drumbeat.campaigns.account.numbers import list_numbers
-from drumbeat.campaigns.console.campaigns.api import named_campaign
 from drumbeat.campaigns.console.campaigns.export_words import ExportWords, WordsWriter
 from drumbeat.campaigns.console.campaigns.exporting import kept_columns, send_export
+from drumbeat.campaigns.console.campaigns.named import named_campaign, named_status
 from drumbeat.campaigns.console.campaigns.steering_shapes import ExportQuery
 from drumbeat.campaigns.console.web.context import console_of
 from drumbeat.campaigns.console.web.local_times import time_zones
@@ -19,6 +19,7 @@ from drumbeat.campaigns.results.export_files import CsvWriter, ExportForm, Expor
 from drumbeat.engine.core.states import RecipientState
 
 IN_WORDS = (ExportForm.CSV, ExportForm.XLSX)
+FIRST_OFFERED = ExportForm.XLSX  # a spreadsheet keeps its phones as texts; those of CSV it may round
 
 
 class PageExport(ExportQuery):
@@ -39,10 +40,10 @@ async def export(request: web.Request) -> web.StreamResponse:
 
     def write_to(file: BinaryIO) -> ExportWriter:
         if not asked.words or asked.format not in IN_WORDS:
-            return writer_of(asked.format, file, campaign.name, columns)
+            return writer_of(asked.format, file, campaign.name, columns, separator=asked.separator)
         is_csv = asked.format is ExportForm.CSV
         writer = (
-            CsvWriter(file, words.headings, texts("export.separator"))
+            CsvWriter(file, words.headings, texts("export.separator"), is_marked=True)
             if is_csv
             else XlsxWriter(file, words.headings)
         )
@@ -52,8 +53,7 @@ async def export(request: web.Request) -> web.StreamResponse:
 
 
 async def show_export(request: web.Request) -> web.Response:
-    campaign, asked = await named_campaign(request), query_of(request, ExportQuery)
-    status = await console_of(request).watch.status(campaign.campaign_id)
+    (campaign, status), asked = await named_status(request), query_of(request, ExportQuery)
     known = {each.phone_number_id: each for each in await list_numbers(console_of(request).pool)}
     return page(
         request,
@@ -62,7 +62,8 @@ async def show_export(request: web.Request) -> web.Response:
         asked=asked,
         counts=status.counts,
         states=list(RecipientState),
-        forms=list(ExportForm),
+        forms=sorted(ExportForm, key=lambda form: form is not FIRST_OFFERED),
+        chosen=asked.format if "format" in request.query else FIRST_OFFERED,
         in_words=IN_WORDS,
         zones=time_zones(),
         numbers=campaign.phone_number_ids if len(campaign.phone_number_ids) > 1 else [],

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from drumbeat.campaigns.console.campaigns.code_texts import code_remedy
 from drumbeat.campaigns.console.web.language import Exactness, PageTexts
 from drumbeat.campaigns.output.spreadsheet import EXPORT_COLUMNS, is_variable_column
 from drumbeat.campaigns.phones.countries import calling_code
 from drumbeat.campaigns.results.export_files import ExportWriter
-from drumbeat.engine.core.error_codes import remedy_of
 
 TIMES = ("sent_at", "delivered_at", "read_at", "failed_at")
 
@@ -53,7 +53,7 @@ class ExportWords:
             self.texts(f"recipient.{found['state']}"),
             *(self._time(found[key]) for key in TIMES),
             self.texts.maybe(f"plan.left_{reason}", reason),
-            "" if found["code"] is None else self.texts.of_code(remedy_of(str(found["code"]))),
+            "" if found["code"] is None else code_remedy(self.texts, str(found["code"])),
             found["language"],
             found["variant"],
         ]

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from drumbeat.campaigns.actor import note_audit
 from drumbeat.campaigns.campaign import Campaign
-from drumbeat.campaigns.console.campaigns.api import named_campaign
+from drumbeat.campaigns.console.campaigns.named import named_campaign
 from drumbeat.campaigns.console.campaigns.steering_shapes import ExportQuery, Matching
 from drumbeat.campaigns.console.web.attachments import attachment
 from drumbeat.campaigns.console.web.context import caller_of, console_of
@@ -38,7 +38,7 @@ async def export(request: web.Request) -> web.StreamResponse:
     columns = await kept_columns(request, campaign)
 
     def write_to(file: BinaryIO) -> ExportWriter:
-        return writer_of(asked.format, file, campaign.name, columns)
+        return writer_of(asked.format, file, campaign.name, columns, separator=asked.separator)
 
     return await send_export(request, campaign, asked, write_to)
 

@@ -12,15 +12,15 @@ from aiohttp import web
 from drumbeat.campaigns.account.numbers import list_numbers
 from drumbeat.campaigns.campaign import Campaign
 from drumbeat.campaigns.console.account.pricing import stored_plan
-from drumbeat.campaigns.console.campaigns.actions import edit_named
-from drumbeat.campaigns.console.campaigns.api import named_campaign, resume_at, start_named
-from drumbeat.campaigns.console.campaigns.live import SharedReadings
-from drumbeat.campaigns.console.campaigns.steering_shapes import EditRequest
-from drumbeat.campaigns.console.web.context import Console, caller_of, console_of
+from drumbeat.campaigns.console.campaigns import actions
+from drumbeat.campaigns.console.campaigns.named import campaign_url, named_campaign
+from drumbeat.campaigns.console.campaigns.steering_shapes import EditRequest, ResumeQuery
+from drumbeat.campaigns.console.web.cache import Kind
+from drumbeat.campaigns.console.web.context import caller_of, console_of
 from drumbeat.campaigns.console.web.forms import field_of
 from drumbeat.campaigns.console.web.local_times import UTC
 from drumbeat.campaigns.console.web.problems import Problem, problem_of
-from drumbeat.campaigns.console.web.rendering import campaign_url, page, redirect, render, texts_for
+from drumbeat.campaigns.console.web.rendering import page, redirect, render, texts_for
 from drumbeat.campaigns.console.web.streams import stream_events
 from drumbeat.campaigns.life.approval import StartRequest, start_request
 from drumbeat.campaigns.life.control import is_future
@@ -32,9 +32,9 @@ from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.states import CampaignState
 from drumbeat.engine.errors import DrumbeatError
 
-PLANS: web.AppKey[SharedReadings[dict[str, Any]]] = web.AppKey("plans", SharedReadings)
 # A plan reads every recipient: 10 million take ten seconds. Nothing of it changes fast before the start.
-PLAN_PERIOD_S = 60.0
+# An edited draft has another plan, so its content belongs to the key.
+PLAN: Kind[tuple[int, bytes], dict[str, Any]] = Kind("plan", period_s=60.0)
 UNSTARTED = (CampaignState.DRAFT, CampaignState.SCHEDULED, CampaignState.PAUSED)
 WAIT_S = 0.1  # a page does not wait longer for a plan
 SHOWN_OPTIONS = (
@@ -91,13 +91,6 @@ class LaunchView:
         return {key: value for key, value in found.items() if value is not None}
 
 
-def shared_plans(console: Console) -> SharedReadings[dict[str, Any]]:
-    """Return the readings of plans, by the values that make them: read at most once a minute, however many
-    look.
-    """
-    return SharedReadings(lambda key: stored_plan(console, key.partition("\n")[0]), PLAN_PERIOD_S)
-
-
 async def show_launch(request: web.Request) -> web.Response:
     """Show the start page of a campaign that never started. For any other campaign, go to its own page."""
     campaign = await named_campaign(request)
@@ -141,13 +134,13 @@ async def _begin(request: web.Request, campaign: Campaign, *, now: bool) -> None
     """Start the campaign. A scheduled one loses its start time, so that it starts at once: its page says so,
     because by itself it waits for that time.
     """
+    of_campaign = (console_of(request), caller_of(request), campaign.name)
     if campaign.state is CampaignState.SCHEDULED:
-        asked = EditRequest(unset=["start_at"], now=now)
-        await edit_named(console_of(request), campaign.name, asked, caller_of(request).name)
+        await actions.edit(*of_campaign, EditRequest(unset=["start_at"], now=now))
     elif campaign.state is CampaignState.PAUSED:
-        await resume_at(request, now=now)
+        await actions.resume(*of_campaign, ResumeQuery(now=now))
     else:
-        await start_named(request)
+        await actions.start(*of_campaign)
 
 
 async def _starts_at(request: web.Request, campaign: Campaign) -> datetime | None:
@@ -180,13 +173,12 @@ def _called(name: str | None, phone: str | None) -> str:
 
 
 async def _plan(request: web.Request, campaign: Campaign) -> dict[str, Any] | None:
-    """Return the plan, or None if it is not there in a moment. The reading then goes on. An edited draft has
-    another plan.
-    """
-    async with console_of(request).pool.acquire() as connection:
+    """Return the plan, or None if it is not there in a moment. The reading then goes on."""
+    console = console_of(request)
+    async with console.pool.acquire() as connection:
         made_of = await connection.fetchval(statements("campaigns")["content_hash"], campaign.campaign_id)
     reading = asyncio.ensure_future(
-        request.app[PLANS].get(f"{campaign.name}\n{campaign.campaign_id} {made_of}")
+        console.cache.get(PLAN, (campaign.campaign_id, made_of), lambda: stored_plan(console, campaign.name))
     )
     reading.add_done_callback(
         lambda done: done.cancelled() or done.exception()

@@ -7,20 +7,23 @@ from typing import Any
 from aiohttp import web
 
 from drumbeat.campaigns.campaign import Campaign, find_campaign, retries_of
-from drumbeat.campaigns.console.campaigns.api import (
-    cancel_named,
-    named_campaign,
-    pause_named,
-    resume_at,
-    start_named,
-)
+from drumbeat.campaigns.console.campaigns import actions
 from drumbeat.campaigns.console.campaigns.charts import rate_charts, segments
 from drumbeat.campaigns.console.campaigns.further import further
-from drumbeat.campaigns.console.campaigns.live import SharedReadings
+from drumbeat.campaigns.console.campaigns.named import campaign_url, named_campaign
 from drumbeat.campaigns.console.campaigns.shapes import CampaignsQuery
-from drumbeat.campaigns.console.web.context import Console, caller_of, campaign_name, console_of
-from drumbeat.campaigns.console.web.language import Texts, texts_of
-from drumbeat.campaigns.console.web.rendering import campaign_url, page, redirect, render, texts_for
+from drumbeat.campaigns.console.campaigns.steering_shapes import ResumeQuery
+from drumbeat.campaigns.console.campaigns.watch import (
+    STATUS,
+    counted,
+    missing_since,
+    rates_of,
+    status_of,
+)
+from drumbeat.campaigns.console.web.cache import Kind
+from drumbeat.campaigns.console.web.context import Console, caller_of, console_of, name_of
+from drumbeat.campaigns.console.web.language import Texts
+from drumbeat.campaigns.console.web.rendering import page, redirect, render, texts_for
 from drumbeat.campaigns.console.web.replying import query_of
 from drumbeat.campaigns.console.web.roles import Role, permits
 from drumbeat.campaigns.console.web.streams import stream_events
@@ -36,10 +39,11 @@ from drumbeat.campaigns.results.funnel import accepted_beyond_people, funnel
 from drumbeat.engine.core.states import CampaignEvent, CampaignState, RecipientState, allows
 from drumbeat.engine.errors import NotFound
 
-VIEWS: web.AppKey[SharedReadings[str]] = web.AppKey("views", SharedReadings)
-LISTS: web.AppKey[SharedReadings[str]] = web.AppKey("lists", SharedReadings)
 PAGE_ROWS = 25
-STEERING = {"start": start_named, "pause": pause_named, "cancel": cancel_named}
+# The live parts, rendered once a second however many look.
+VIEW: Kind[tuple[str, Role, str], str] = Kind("campaign", of=(STATUS,))  # by language, role and name
+LIST: Kind[tuple[str, str], str] = Kind("campaigns", of=(STATUS,))  # by language and query
+STEERING = {"start": actions.start, "pause": actions.pause, "cancel": actions.cancel}
 EVENTS = (CampaignEvent.START, CampaignEvent.PAUSE, CampaignEvent.RESUME, CampaignEvent.CANCEL)
 CONFIRMED = (CampaignEvent.START, CampaignEvent.CANCEL)  # a page confirms first what cannot be undone
 
@@ -61,25 +65,16 @@ async def show_all(request: web.Request) -> web.Response:
 
 
 async def stream_all(request: web.Request) -> web.StreamResponse:
-    key = f"{texts_for(request).code} {query_of(request, CampaignsQuery).model_dump_json()}"
+    console, texts, asked = console_of(request), texts_for(request), query_of(request, CampaignsQuery)
+    key = (texts.code, asked.model_dump_json())
+
+    async def render_list() -> str:
+        return render("campaigns_live.html.j2", texts, **await _list_values(console, asked))
 
     async def read() -> str:
-        return await request.app[LISTS].get(key)
+        return await console.cache.get(LIST, key, render_list)
 
     return await stream_events(request, "view", read)
-
-
-def shared_lists(console: Console) -> SharedReadings[str]:
-    """Return the live parts of lists by language and query: read and rendered once a second, however many
-    look.
-    """
-
-    async def read(key: str) -> str:
-        code, _, query = key.partition(" ")
-        values = await _list_values(console, CampaignsQuery.model_validate_json(query))
-        return render("campaigns_live.html.j2", texts_of(code, console.own.zone), **values)
-
-    return SharedReadings(read)
 
 
 async def _list_values(console: Console, asked: CampaignsQuery) -> dict[str, Any]:
@@ -90,7 +85,7 @@ async def _list_values(console: Console, asked: CampaignsQuery) -> dict[str, Any
             connection, before=asked.before, states=states, limit=PAGE_ROWS, tests=asked.tests
         )
         needs = await campaigns_that_need_a_person(connection)
-    return {"found": await console.watch.counted(found), "needs": needs}
+    return {"found": await counted(console, found), "needs": needs}
 
 
 async def show_one(request: web.Request) -> web.Response:
@@ -107,32 +102,21 @@ async def show_one(request: web.Request) -> web.Response:
 
 
 async def stream_one(request: web.Request) -> web.StreamResponse:
-    campaign = await named_campaign(request)
+    campaign, console = await named_campaign(request), console_of(request)
     texts, role = texts_for(request), caller_of(request).role
+    key = (texts.code, role, campaign.name)
 
     async def read() -> str:
-        return await request.app[VIEWS].get(f"{texts.code} {role} {campaign.name}")
+        return await console.cache.get(VIEW, key, lambda: live_part(console, campaign.name, texts, role))
 
     return await stream_events(request, "view", read)
-
-
-def shared_views(console: Console) -> SharedReadings[str]:
-    """Return the live parts of campaigns by language, role and name: rendered once a second, however many
-    look.
-    """
-
-    async def read(key: str) -> str:
-        code, role, name = key.split(" ", 2)
-        return await live_part(console, name, texts_of(code, console.own.zone), Role(role))
-
-    return SharedReadings(read)
 
 
 async def live_part(console: Console, name: str, texts: Texts, role: Role) -> str:
     """Return the part of a campaign's page that changes while the campaign is sent."""
     campaign = await find_campaign(console.pool, name)
-    status = await console.watch.status(campaign.campaign_id)
-    rates = await console.watch.rates(status, campaign.campaign_id)
+    status = await status_of(console, campaign.campaign_id)
+    rates = await rates_of(console, status, campaign.campaign_id)
     accepted = await accepted_messages(console.pool, campaign.campaign_id)
     may_send = permits(role, Role.SEND)
     actions = possible(campaign) if may_send else []
@@ -152,7 +136,7 @@ async def live_part(console: Console, name: str, texts: Texts, role: Role) -> st
         start_request=await start_request(console.pool, campaign) if console.own.approval else None,
         confirmed=await _confirmed(console, campaign),
         states=list(RecipientState),
-        missing_since=await console.watch.reports_missing_since(campaign.campaign_id),
+        missing_since=await missing_since(console, campaign.campaign_id),
     )
 
 
@@ -187,29 +171,28 @@ async def ask(request: web.Request) -> web.Response:
         return redirect(campaign_url(campaign.name, "launch"))
     if action not in CONFIRMED:
         raise NotFound("there is no such question")
-    status = await console_of(request).watch.status(campaign.campaign_id)
+    status = await status_of(console_of(request), campaign.campaign_id)
     return page(request, "confirm.html.j2", campaign=campaign, action=action, waiting=status.waiting)
 
 
 async def act(request: web.Request) -> web.Response:
-    """Start, pause, resume or cancel, as the interface does. A resume that would start the campaign leads to
-    its start page first.
-    """
+    """Start, pause, resume or cancel. A resume that would start it leads to the start page first."""
     if request.match_info["action"] == CampaignEvent.RESUME:
         return await _resume(request)
-    steer = STEERING.get(request.match_info["action"])
-    if steer is None:
+    action = STEERING.get(request.match_info["action"])
+    if action is None:
         raise NotFound("there is no such action")
-    await steer(request)
-    return redirect(campaign_url(campaign_name(request)))
+    name = name_of(request)
+    await action(console_of(request), caller_of(request), name)
+    return redirect(campaign_url(name))
 
 
 async def _resume(request: web.Request) -> web.Response:
     """Resume the campaign, or lead to its start page. A paused draft leads there too: it may have had a start
     time when the page was loaded.
     """
-    campaign = await named_campaign(request)
-    if CampaignEvent.RESUME in await _confirmed(console_of(request), campaign):
+    campaign, console = await named_campaign(request), console_of(request)
+    if CampaignEvent.RESUME in await _confirmed(console, campaign):
         return redirect(campaign_url(campaign.name, "launch"))
-    await resume_at(request, now=False)
+    await actions.resume(console, caller_of(request), campaign.name, ResumeQuery())
     return redirect(campaign_url(campaign.name))

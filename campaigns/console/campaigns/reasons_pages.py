@@ -7,13 +7,13 @@ from __future__ import annotations
 from aiohttp import web
 
 from drumbeat.campaigns.campaign import Campaign
-from drumbeat.campaigns.console.campaigns.api import named_campaign
-from drumbeat.campaigns.console.campaigns.result_readings import REASONS
-from drumbeat.campaigns.console.web.context import caller_of
-from drumbeat.campaigns.console.web.rendering import campaign_url, page, render, texts_for
+from drumbeat.campaigns.console.campaigns.code_texts import code_meaning, code_remedy
+from drumbeat.campaigns.console.campaigns.named import campaign_url, named_campaign
+from drumbeat.campaigns.console.campaigns.result_readings import reason_readings
+from drumbeat.campaigns.console.web.context import caller_of, console_of
+from drumbeat.campaigns.console.web.rendering import page, render, texts_for
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.campaigns.console.web.streams import stream_events
-from drumbeat.engine.core.error_codes import remedy_of
 
 
 async def show_reasons(request: web.Request) -> web.Response:
@@ -37,12 +37,13 @@ async def stream_reasons(request: web.Request) -> web.StreamResponse:
 
 
 async def _live_part(request: web.Request, campaign: Campaign) -> str:
-    reading = await request.app[REASONS].look(campaign.campaign_id)
+    reading = await console_of(request).part(reason_readings).look(campaign.campaign_id)
     return render(
         "reasons_live.html.j2",
         texts_for(request),
         campaign=campaign,
         reasons=reading.results,
         may_retry=caller_of(request).may(Role.SEND) and campaign.test_of is None,
-        remedy_of=remedy_of,
+        code_meaning=code_meaning,
+        code_remedy=code_remedy,
     )

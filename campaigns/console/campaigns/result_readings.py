@@ -11,15 +11,15 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
 import structlog
-from aiohttp import web
 
+from drumbeat.campaigns.console.web.context import Console
 from drumbeat.campaigns.prices import PriceTable, read_prices
 from drumbeat.campaigns.results.report import CampaignReasons, campaign_reasons
 from drumbeat.campaigns.results.results import CampaignResults, campaign_results
@@ -137,18 +137,9 @@ class ReasonReadings(Readings[CampaignReasons]):
             return await campaign_reasons(self._pool, campaign_id)
 
 
-READINGS: web.AppKey[ResultReadings] = web.AppKey("readings", ResultReadings)
-REASONS: web.AppKey[ReasonReadings] = web.AppKey("reasons", ReasonReadings)
+def result_readings(console: Console) -> ResultReadings:
+    return ResultReadings(console.pool, console.settings.prices)
 
 
-def keep_readings(app: web.Application, pool: Pool, prices: Path | None) -> None:
-    """Add the readings to a server. They end with it."""
-    readings, reasons = ResultReadings(pool, prices), ReasonReadings(pool)
-    app[READINGS], app[REASONS] = readings, reasons
-
-    async def close(_: web.Application) -> AsyncIterator[None]:
-        yield
-        await readings.close()
-        await reasons.close()
-
-    app.cleanup_ctx.append(close)
+def reason_readings(console: Console) -> ReasonReadings:
+    return ReasonReadings(console.pool)

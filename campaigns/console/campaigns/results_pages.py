@@ -7,36 +7,42 @@ from typing import Annotated, Any
 from aiohttp import web
 from pydantic import Field
 
-from drumbeat.campaigns.campaign import Campaign, find_campaign
-from drumbeat.campaigns.console.campaigns.api import named_campaign
-from drumbeat.campaigns.console.campaigns.charts import interval_plots, line_segments, rate_charts, segments
-from drumbeat.campaigns.console.campaigns.live import SharedReadings
-from drumbeat.campaigns.console.campaigns.result_readings import READINGS, ResultReadings
-from drumbeat.campaigns.console.campaigns.shapes import NoQuery
+from drumbeat.campaigns.campaign import Campaign
+from drumbeat.campaigns.console.campaigns.charts import (
+    interval_plots,
+    line_segments,
+    rate_charts,
+    segments,
+)
+from drumbeat.campaigns.console.campaigns.code_texts import code_meaning, code_remedy
+from drumbeat.campaigns.console.campaigns.named import campaign_url, named_campaign
+from drumbeat.campaigns.console.campaigns.result_readings import result_readings
 from drumbeat.campaigns.console.web.attachments import attachment
-from drumbeat.campaigns.console.web.language import Texts, texts_of
-from drumbeat.campaigns.console.web.rendering import campaign_url, page, redirect, render, texts_for
+from drumbeat.campaigns.console.web.cache import Kind
+from drumbeat.campaigns.console.web.context import Console, console_of
+from drumbeat.campaigns.console.web.language import Texts
+from drumbeat.campaigns.console.web.rendering import page, redirect, render, texts_for
 from drumbeat.campaigns.console.web.replying import query_of
+from drumbeat.campaigns.console.web.shapes import Asked
 from drumbeat.campaigns.console.web.static import content
 from drumbeat.campaigns.console.web.streams import stream_events
 from drumbeat.campaigns.results.breakdown import By, percentiles_s
 from drumbeat.campaigns.results.funnel import accepted_beyond_people, funnel
 from drumbeat.campaigns.results.results import CampaignResults
 from drumbeat.campaigns.results.variants import COMPARED, winner
-from drumbeat.engine.core.error_codes import meaning_of, remedy_of
 from drumbeat.engine.core.states import RecipientState
-from drumbeat.engine.store.database import Pool
 
-VIEWS: web.AppKey[SharedReadings[str]] = web.AppKey("result_views", SharedReadings)
+# The live part, rendered once a second however many look: by language, property and campaign.
+VIEW: Kind[tuple[str, By | None, int], str] = Kind("results")
 
 
-class ResultsQuery(NoQuery):
+class ResultsQuery(Asked):
     by: Annotated[By | None, Field(description="A line for each value of this property")] = None
 
 
 async def show_results(request: web.Request) -> web.Response:
     campaign, asked = await named_campaign(request), query_of(request, ResultsQuery)
-    live = await _live_part(request.app[READINGS], campaign, asked.by, texts_for(request))
+    live = await _live_part(console_of(request), campaign, asked.by, texts_for(request))
     return page(
         request,
         "results.html.j2",
@@ -49,29 +55,17 @@ async def show_results(request: web.Request) -> web.Response:
 
 async def stream_results(request: web.Request) -> web.StreamResponse:
     campaign, asked = await named_campaign(request), query_of(request, ResultsQuery)
-    texts = texts_for(request)
-
-    key = f"{texts.code} {asked.by or '-'} {campaign.name}"
+    console, texts = console_of(request), texts_for(request)
+    key = (texts.code, asked.by, campaign.campaign_id)
 
     async def read() -> str:
-        return await request.app[VIEWS].get(key)
+        return await console.cache.get(VIEW, key, lambda: _live_part(console, campaign, asked.by, texts))
 
     return await stream_events(request, "view", read)
 
 
-def shared_results(readings: ResultReadings, pool: Pool, zone: str) -> SharedReadings[str]:
-    """Return the live parts by language, property and name: rendered once a second, however many look."""
-
-    async def read(key: str) -> str:
-        code, by, name = key.split(" ", 2)
-        campaign = await find_campaign(pool, name)
-        return await _live_part(readings, campaign, None if by == "-" else By(by), texts_of(code, zone))
-
-    return SharedReadings(read)
-
-
-async def _live_part(readings: ResultReadings, campaign: Campaign, by: By | None, texts: Texts) -> str:
-    reading = await readings.look(campaign.campaign_id)
+async def _live_part(console: Console, campaign: Campaign, by: By | None, texts: Texts) -> str:
+    reading = await console.part(result_readings).look(campaign.campaign_id)
     values = {} if reading.results is None else result_values(reading.results)
     return render(
         "results_live.html.j2",
@@ -88,7 +82,7 @@ async def _live_part(readings: ResultReadings, campaign: Campaign, by: By | None
 async def download(request: web.Request) -> web.Response:
     """Send the report as one file. While results are still read, show the progress."""
     campaign = await named_campaign(request)
-    reading = await request.app[READINGS].look(campaign.campaign_id)
+    reading = await console_of(request).part(result_readings).look(campaign.campaign_id)
     if reading.results is None:
         return redirect(campaign_url(campaign.name, "results"))
     texts = texts_for(request)
@@ -124,8 +118,8 @@ def result_values(results: CampaignResults) -> dict[str, Any]:
         "labels": {number.phone_number_id: number.label for number in status.numbers},
         "winner": winner,
         "compared": COMPARED,
-        "meaning_of": meaning_of,
-        "remedy_of": remedy_of,
+        "code_meaning": code_meaning,
+        "code_remedy": code_remedy,
         "states": list(RecipientState),
         "By": By,
     }

@@ -1,4 +1,4 @@
-"""The shapes of requests and replies that no service has as a class of its own.
+"""The shapes of requests for a campaign and of what it is: its status, report, plan and message.
 
 Replies are documented by their classes, and a test holds the server against the document.
 """
@@ -6,100 +6,27 @@ Replies are documented by their classes, and a test holds the server against the
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
-from drumbeat.campaigns.account.numbers import BusinessNumber
-from drumbeat.campaigns.account.templates import StoredTemplate
-from drumbeat.campaigns.console.web.roles import Role
-from drumbeat.campaigns.console.web.users import Token, User
-from drumbeat.campaigns.finding import ListFinding
+from drumbeat.campaigns.console.web.shapes import Asked, Limit
 from drumbeat.campaigns.results.number_progress import NumberProgress
 from drumbeat.campaigns.results.report import Audit, ReasonCount
 from drumbeat.engine.core.forecast import NumberShare
-from drumbeat.engine.core.pace.token_bucket import LIMIT_PER_S_MAX, LIMIT_PER_S_MIN
-from drumbeat.engine.core.states import CampaignState, ReasonCode, RecipientState
+from drumbeat.engine.core.states import CampaignState, ReasonCode
 from drumbeat.engine.core.template.rendering import RenderedMessage
 
-PHONES_MAX = 1_000  # of one request; a file is for more
-Limit = Annotated[int, Field(ge=1, le=1_000, description="Rows of the page, at most")]
 
-
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class NoQuery(_Request):
-    """A query without parameters."""
-
-
-class CampaignsQuery(_Request):
+class CampaignsQuery(Asked):
     before: int | None = None
     limit: Limit = 50
     state: CampaignState | None = None
     tests: bool = False
 
 
-class RecipientsQuery(_Request):
-    after: str | None = None
-    limit: Limit = 100
-    state: RecipientState | None = None
-    code: Annotated[int | None, Field(ge=0, le=2**31 - 1)] = None
-
-
-class RecipientQuery(_Request):
+class RecipientQuery(Asked):
     row: Annotated[int | None, Field(ge=1, le=2**62)] = None
     phone: str | None = None
-
-
-class SuppressionsQuery(_Request):
-    after: Annotated[int, Field(ge=0, le=10**15)] = 0
-    limit: Limit = 100
-
-
-class AuditQuery(_Request):
-    before: int | None = None
-    limit: Limit = 100
-
-
-class PhoneQuery(_Request):
-    region: str | None = None
-
-
-class SuppressRequest(_Request):
-    phones: Annotated[list[str], Field(min_length=1, max_length=PHONES_MAX)]
-    reason: str = "added in the console"
-    region: str | None = None
-
-
-class LimitRequest(_Request):
-    """A limit for a number. `limit_per_s` null stands for the service's own limit."""
-
-    limit_per_s: Annotated[float | None, Field(ge=LIMIT_PER_S_MIN, le=LIMIT_PER_S_MAX, allow_inf_nan=False)]
-
-
-class ResumeQuery(_Request):
-    now: Annotated[bool, Field(description="Send at once if its start time has passed")] = False
-
-
-class TestSendRequest(_Request):
-    """A test send. If `region` is null, national numbers are read like those of the campaign's list."""
-
-    phones: Annotated[list[str], Field(min_length=1, max_length=20)]
-    region: str | None = None
-    row: Annotated[int | None, Field(ge=1, le=2**62)] = None
-
-
-class UserRequest(_Request):
-    """A user to store. If `password` is null, an existing user keeps the password, and a new one has none."""
-
-    role: Role
-    password: str | None = None
-
-
-class TokenRequest(_Request):
-    name: str
-    role: Role
 
 
 class Counts(TypedDict):
@@ -171,100 +98,6 @@ class Status(_Progress):
     numbers: list[NumberProgress]
 
 
-class Change(TypedDict):
-    """The state of a campaign after a command. `note`: a remark about the change, or empty."""
-
-    name: str
-    state: CampaignState
-    changed: bool
-    skipped: int
-    nobody_sends: bool
-    stopped_numbers: list[dict[str, str]]
-    note: str
-
-
-class NumberList(TypedDict):
-    numbers: list[BusinessNumber]
-
-
-class TemplateList(TypedDict):
-    templates: list[StoredTemplate]
-
-
-class SuppressedPhone(TypedDict):
-    phone: str
-    reason: str
-    added_at: datetime
-    source: str
-
-
-class SuppressionList(TypedDict):
-    """A page of the suppression list. `next`: the value of `after` for the next page, null on the
-    last one.
-    """
-
-    suppressions: list[SuppressedPhone]
-    next: int | None
-
-
-class SuppressionChange(TypedDict):
-    changed: int
-    unchanged: int
-
-
-class NumberResumed(TypedDict):
-    phone_number_id: str
-    reason: str | None
-    paused_campaigns: list[str]
-
-
-class NumberLimit(TypedDict):
-    phone_number_id: str
-    limit_per_s: float | None
-
-
-class TestSends(TypedDict):
-    """The tests that were created. `campaigns`: each test is a campaign of its own. `nobody_sends`: no worker
-    runs, so the tests wait for one.
-    """
-
-    campaigns: list[str]
-    nobody_sends: bool
-
-
-class UserList(TypedDict):
-    users: list[User]
-
-
-class StoredUser(TypedDict):
-    name: str
-    role: Role
-
-
-class Removed(TypedDict):
-    name: str
-
-
-class TokenList(TypedDict):
-    tokens: list[Token]
-
-
-class NewToken(TypedDict):
-    """A new token. `token`: the secret. It is not shown again."""
-
-    name: str
-    role: Role
-    token: str
-
-
-class RejectedRow(TypedDict):
-    line: int
-    code: str
-    column: str
-    reason: str
-    value: str
-
-
 class Cost(TypedDict):
     """The cost by the table of prices. `totals`: by currency. `unpriced`: recipients by country without a
     price.
@@ -319,34 +152,6 @@ class FirstMessage(TypedDict):
     phone: str
     language: str
     message: RenderedMessage
-
-
-class Created(TypedDict):
-    """The created campaign, as `campaign create --json` writes it. `rejects`: the first rejected and
-    duplicate rows. `first_messages` and `plan`: only after a dry run.
-    """
-
-    name: str
-    state: str
-    unchanged: bool
-    dry_run: bool
-    audience_rows: int
-    recipients: int
-    rejected: int
-    duplicates: int
-    suppressed: int | None
-    without_hours: int
-    reject_codes: dict[str, int]
-    rejects: list[RejectedRow]
-    encoding: str | None
-    encoding_guessed: bool
-    same_audience: list[str]
-    same_people: list[SamePeople]
-    templates: list[Share]
-    unmatched_languages: dict[str, int]
-    findings: list[ListFinding]
-    first_messages: list[FirstMessage]
-    plan: Plan | None
 
 
 class AudienceCounts(TypedDict):
@@ -404,3 +209,44 @@ class Preview(TypedDict):
     row: int
     skip_reason: str | None
     message: RenderedMessage
+
+
+class CountedSpending(TypedDict):
+    """The messages that the service charges for. `billable`: messages by category. `cost`: by currency, null
+    without a table of prices. `unpriced`: billable messages by country without a price.
+    """
+
+    billable: dict[str, int]
+    free: int
+    cost: dict[str, str] | None
+    unpriced: dict[str, int] | None
+
+
+class CountedResults(TypedDict):
+    """The results of a campaign at the time `as_of`. `by`: the lines of `campaign report --by`, by property.
+    Times have `p50`, `p90` and `p99`. `rates`: requests a second of each number, in slots of equal length
+    from `begins` to `ends`.
+    """
+
+    as_of: datetime
+    recipients: int
+    counts: Counts
+    accepted: int
+    replied: int
+    latest_reply_at: datetime | None
+    delivery_s: dict[str, float] | None
+    read_s: dict[str, float] | None
+    variants: list[dict[str, Any]]
+    verdicts: dict[str, str]
+    by: dict[str, list[dict[str, Any]]]
+    rates: dict[str, Any]
+    spending: CountedSpending
+
+
+class Results(TypedDict):
+    """The results, if they are counted. If `results` is null, ask again. `counted`: how many recipients are
+    counted so far while a count runs, else null.
+    """
+
+    counted: int | None
+    results: CountedResults | None

@@ -3,12 +3,13 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from drumbeat.campaigns.console.campaigns.shapes import FirstMessage, SamePeople, Share
+from drumbeat.campaigns.console.web.shapes import Asked
 from drumbeat.campaigns.finding import ListFinding
-from drumbeat.campaigns.results.export_files import ExportForm
+from drumbeat.campaigns.results.export_files import ExportForm, Separator
 from drumbeat.campaigns.stored_recipients import ExportFilter
 from drumbeat.engine.core.states import CampaignState, RecipientState
 from drumbeat.engine.store.in_doubt import InDoubtGroup
@@ -17,11 +18,7 @@ Code = Annotated[int, Field(ge=0, le=2**31 - 1)]
 VALUES_MAX = 100  # of one filter
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Matching(_Request):
+class Matching(Asked):
     """The recipients whom an action concerns. An empty list admits everybody."""
 
     state: Annotated[list[RecipientState], Field(max_length=VALUES_MAX)] = []
@@ -49,20 +46,22 @@ class ExportQuery(Matching):
     """The options of `campaign export`."""
 
     format: ExportForm = ExportForm.CSV
+    separator: Annotated[Separator, Field(description="Between the cells of CSV")] = Separator.COMMA
 
 
-class SuppressMatching(Matching):
-    """The recipients to suppress. At least one member is required; `state` may list every state."""
-
-    reason: str = "added in the console"
+class ResumeQuery(Asked):
+    now: Annotated[bool, Field(description="Send at once if its start time has passed")] = False
 
 
-class RepliesQuery(_Request):
-    before: str | None = None
-    limit: Annotated[int, Field(ge=1, le=100, description="Rows of the page, at most")] = 50
+class TestSendRequest(Asked):
+    """A test send. If `region` is null, national numbers are read like those of the campaign's list."""
+
+    phones: Annotated[list[str], Field(min_length=1, max_length=20)]
+    region: str | None = None
+    row: Annotated[int | None, Field(ge=1, le=2**62)] = None
 
 
-class RetryRequest(_Request):
+class RetryRequest(Asked):
     """The options of `campaign retry`. `code`: retry only recipients who failed with one of these codes."""
 
     name: str | None = None
@@ -72,7 +71,7 @@ class RetryRequest(_Request):
     dry_run: bool = False
 
 
-class EditRequest(_Request):
+class EditRequest(Asked):
     """The changes to a campaign. `changes`: options by the keys of a manifest, without those that name files
     or databases. `unset`: keys to leave out. For an uploaded list, the stored recipients are planned anew.
     `now`: a scheduled campaign whose new start has passed may send at once.
@@ -84,7 +83,7 @@ class EditRequest(_Request):
     now: bool = False
 
 
-class CloneRequest(_Request):
+class CloneRequest(Asked):
     """A copy of a campaign. `name`: the name of the new campaign. The other members are those of an edit."""
 
     name: str
@@ -93,12 +92,33 @@ class CloneRequest(_Request):
     dry_run: bool = False
 
 
-class SettleRequest(_Request):
+class SettleRequest(Asked):
     """The decision about recipients in doubt. `resend`: send again to all of them; some may get the message
     twice. `assume-sent`: count them as sent.
     """
 
     action: Literal["resend", "assume-sent"]
+
+
+class Change(TypedDict):
+    """The state of a campaign after a command. `note`: a remark about the change, or empty."""
+
+    name: str
+    state: CampaignState
+    changed: bool
+    skipped: int
+    nobody_sends: bool
+    stopped_numbers: list[dict[str, str]]
+    note: str
+
+
+class TestSends(TypedDict):
+    """The tests that were created. `campaigns`: each test is a campaign of its own. `nobody_sends`: no worker
+    runs, so the tests wait for one.
+    """
+
+    campaigns: list[str]
+    nobody_sends: bool
 
 
 class OptionChange(TypedDict):
@@ -127,20 +147,10 @@ class Planned(TypedDict):
     templates: list[Share]
     unmatched_languages: dict[str, int]
     findings: list[ListFinding]
+    countries: dict[str, int]
+    kinds: dict[str, int]
     first_messages: list[FirstMessage]
     changes: list[OptionChange]
-
-
-class Job(TypedDict):
-    """A job that goes on after a reply of 202. Once it has `ended`, `reply` or `problem` is the answer that
-    the request would have got.
-    """
-
-    ended: bool
-    stage: str | None
-    rows: int
-    reply: dict[str, Any] | None
-    problem: dict[str, Any] | None
 
 
 class Deleted(TypedDict):

@@ -1,46 +1,112 @@
-"""The creation of a campaign from an uploaded audience, as `campaign create` does it."""
+"""The actions on an uploaded list: to check and correct it, and to make a campaign of it."""
 
 from __future__ import annotations
 
 import asyncio
-import csv
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from drumbeat.campaigns.actor import note_audit
 from drumbeat.campaigns.audience.check.glimpse import glimpse
 from drumbeat.campaigns.audience.check.inspection import inspect_audience
+from drumbeat.campaigns.audience.check.row_check import RowRules
 from drumbeat.campaigns.console.account.pricing import draft_plan
-from drumbeat.campaigns.console.new.choices import read_corrections
+from drumbeat.campaigns.console.campaigns.watch import CHANGED
+from drumbeat.campaigns.console.new.choices import add_corrections, read_corrections
 from drumbeat.campaigns.console.new.create_request import CampaignOptions, spec_of_values
 from drumbeat.campaigns.console.new.header_uploads import chosen_header_file, with_kept_header_file
+from drumbeat.campaigns.console.new.list_check import forget_found, list_checks
+from drumbeat.campaigns.console.new.named import upload_named
+from drumbeat.campaigns.console.new.shapes import (
+    CheckedList,
+    CorrectedCount,
+    CorrectionsRequest,
+    Created,
+    ListCheckRequest,
+    RemovedList,
+)
+from drumbeat.campaigns.console.web.access import Caller
+from drumbeat.campaigns.console.web.cache import changes
 from drumbeat.campaigns.console.web.context import Console
-from drumbeat.campaigns.console.web.uploads import Upload
+from drumbeat.campaigns.console.web.uploads import Upload, discard, first_rejects
+from drumbeat.campaigns.options.sources import ReadOptions
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.phones.countries import PREFIX_DIGITS
+from drumbeat.campaigns.phones.kinds import Kind
 from drumbeat.campaigns.planning.create import create_campaign
-from drumbeat.campaigns.planning.created import CreatedCampaign
 from drumbeat.campaigns.planning.header_uploads import uploads_with
 from drumbeat.campaigns.planning.staged.filling import filling_of
 from drumbeat.campaigns.progress import ProgressCallback, no_progress
 from drumbeat.engine.errors import UsageError
 
-REJECTS_SHOWN_MAX = 200
+CHECK_WAIT_S = 10.0  # then the reply says how far the check is; the same request waits on
 NO_FILES = "no-files"  # a directory that never exists
 
 
+async def check(console: Console, name: str, asked: ListCheckRequest) -> CheckedList:
+    """Return the result of a check. Start the check if none with the same options and corrections exists."""
+    upload = upload_named(console, name)
+    rules = RowRules(
+        asked.phone_column,
+        tuple(asked.param),
+        asked.region,
+        asked.map,
+        asked.default,
+        tuple(asked.repair_old),
+        corrections=read_corrections(upload),
+        country_column=asked.country_column,
+        first_number=asked.first_number,
+        leave_out=frozenset(map(Kind, asked.leave_out)),
+        only_mobile=asked.only_mobile,
+        keep_spaces=asked.keep_spaces,
+        repairs=asked.repair,
+        empties_words=asked.empty_words,
+    )
+    checks = console.part(list_checks)
+    reading = ReadOptions(None, asked.sheet, asked.hidden_rows, asked.encoding, asked.keep_spaces)
+    found = await checks.found(upload, rules, reading, wait_s=CHECK_WAIT_S)
+    if found is None:
+        under_way = checks.under_way(upload)
+        return {"ended": False, "checked": 0 if under_way is None else under_way.rows, "found": None}
+    if (problem := found.problem) is not None:
+        forget_found(upload)
+        raise problem
+    return {"ended": True, "checked": found.rows, "found": found}
+
+
+async def correct(console: Console, name: str, asked: CorrectionsRequest) -> CorrectedCount:
+    """Store corrected rows: each row whole, in the order of the header. The next check and the campaign use
+    them.
+    """
+    upload = upload_named(console, name)
+    add_corrections(upload, {row.line: row.cells for row in asked.rows})
+    return {"corrected": len(read_corrections(upload))}
+
+
+async def remove(console: Console, name: str) -> RemovedList:
+    upload = upload_named(console, name)
+    await give_up(console, upload)
+    return {"reference": upload.reference}
+
+
+async def give_up(console: Console, upload: Upload) -> None:
+    """End the check of the list, and remove it."""
+    await console.part(list_checks).stop(upload)
+    discard(upload)
+
+
+@changes(*CHANGED)
 async def create_from_upload(
     console: Console,
+    caller: Caller,
     upload: Upload,
     asked: CampaignOptions,
     progress: ProgressCallback = no_progress,
     *,
-    actor: str,
     lists_rejects: bool = True,
-) -> dict[str, Any]:
+) -> Created:
     """Plan the campaign, or with `dry_run` only check everything. Raises the errors of `create_campaign`.
 
     `lists_rejects`: a dry run reads the file once more to list its rejected rows.
@@ -64,9 +130,9 @@ async def create_from_upload(
         noted = {"audience": upload.name, "rows": created.counts.audience_rows}
         if spec.corrections:
             noted["corrected"] = len(spec.corrections)
-        await note_audit(console.pool, actor, "create", created.campaign_id, **noted)
+        await note_audit(console.pool, caller.name, "create", created.campaign_id, **noted)
     plan = await draft_plan(console, spec, created) if created.dry_run else None
-    return created_json(created, upload.rejects, plan)
+    return cast(Created, {**created.as_json(), "rejects": first_rejects(upload.rejects), "plan": plan})
 
 
 async def _list_rejects(console: Console, upload: Upload, spec: CampaignSpec) -> None:
@@ -108,16 +174,3 @@ def require_no_files(excluded: Sequence[str], upload: Upload) -> None:
             raise UsageError(
                 '{exclude} "{text}" is no campaign', remedy="name a campaign", values={"text": text}
             )
-
-
-def created_json(
-    created: CreatedCampaign, rejects: Path, plan: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    listed = first_rejects(rejects) if rejects.exists() else []
-    return {**created.as_json(), "rejects": listed, "plan": plan}
-
-
-def first_rejects(path: Path) -> list[dict[str, Any]]:
-    """Return the first rows of a list of rejects."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return [{**row, "line": int(row["line"])} for row in islice(csv.DictReader(file), REJECTS_SHOWN_MAX)]

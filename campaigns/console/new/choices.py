@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from drumbeat.campaigns.console.web.uploads import Upload
-from drumbeat.campaigns.options.sources import Corrections, ReadOptions
+from drumbeat.campaigns.options.sources import Corrections, HiddenRowsChoice, ReadOptions
 from drumbeat.engine.errors import UsageError
 
 CHOICES_FILE = "choices.json"
@@ -24,16 +24,18 @@ def read_choices(upload: Upload) -> dict[str, Any]:
     return chosen
 
 
+def reading_of(choices: Mapping[str, Any]) -> ReadOptions:
+    """Return how the file of an upload is read. What is no choice about hidden rows counts as none."""
+    hidden = choices.get("hidden_rows")
+    known = HiddenRowsChoice(hidden) if hidden in set(HiddenRowsChoice) else None
+    encoding, keep_spaces = choices.get("encoding"), bool(choices.get("keep_spaces"))
+    return ReadOptions(None, choices.get("sheet"), known, encoding, keep_spaces)
+
+
 def write_choices(upload: Upload, **part: Any) -> None:
     """Add or replace choices; None removes one. The others stay."""
     chosen = {name: value for name, value in (read_choices(upload) | part).items() if value is not None}
     upload.write_json(CHOICES_FILE, chosen)
-
-
-def reading_of(choices: Mapping[str, Any]) -> ReadOptions:
-    """Return how the file of an upload is read."""
-    encoding, keep_spaces = choices.get("encoding"), bool(choices.get("keep_spaces"))
-    return ReadOptions(None, choices.get("sheet"), encoding, keep_spaces)
 
 
 def read_corrections(upload: Upload) -> Corrections:

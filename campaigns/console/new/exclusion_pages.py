@@ -5,16 +5,17 @@ from __future__ import annotations
 from aiohttp import web
 
 from drumbeat.campaigns.console.new.choices import read_choices, write_choices
+from drumbeat.campaigns.console.new.named import upload_of
 from drumbeat.campaigns.console.web.context import console_of
-from drumbeat.campaigns.console.web.forms import field_of, next_part, upload_of
+from drumbeat.campaigns.console.web.forms import field_of, next_part
 from drumbeat.campaigns.console.web.problems import Problem, Refused, problem_of
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect
-from drumbeat.campaigns.console.web.uploads import Upload, remove_beside, store_beside
+from drumbeat.campaigns.console.web.uploads import remove_beside, store_beside
 from drumbeat.engine.errors import DrumbeatError
 
 
-async def show_exclusions(request: web.Request) -> web.Response:
-    return _page(request, upload_of(request), None)
+async def show_exclusions(request: web.Request, problem: Problem | None = None) -> web.Response:
+    return page(request, "new_exclusions.html.j2", problem=problem, upload=upload_of(request))
 
 
 async def add(request: web.Request) -> web.Response:
@@ -24,7 +25,7 @@ async def add(request: web.Request) -> web.Response:
     try:
         path = await store_beside(console_of(request).own, upload, part)
     except (DrumbeatError, Refused) as error:
-        return _page(request, upload, problem_of(error))
+        return await show_exclusions(request, problem_of(error))
     write_choices(upload, exclude=[*read_choices(upload).get("exclude", []), str(path)])
     return redirect(path_of("new", upload.reference, "exclusions"))
 
@@ -36,8 +37,3 @@ async def remove(request: web.Request) -> web.Response:
     write_choices(upload, exclude=excluded or None)
     remove_beside(upload, path)
     return redirect(path_of("new", upload.reference, "exclusions"))
-
-
-def _page(request: web.Request, upload: Upload, problem: Problem | None) -> web.Response:
-    status = 200 if problem is None else problem.status
-    return page(request, "new_exclusions.html.j2", status, upload=upload, problem=problem)

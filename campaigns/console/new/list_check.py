@@ -22,6 +22,7 @@ from drumbeat import campaigns
 from drumbeat.campaigns.audience.check.bad_rows import BadRow
 from drumbeat.campaigns.audience.check.inspection_process import InspectionRequest
 from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.console.web.context import Console
 from drumbeat.campaigns.console.web.uploads import Upload
 from drumbeat.campaigns.finding import ListFinding
 from drumbeat.campaigns.options.sources import ReadOptions
@@ -56,7 +57,14 @@ class FoundList:
     reject_codes: Mapping[str, int] = field(default_factory=dict)
     bad_rows: Sequence[BadRow] = ()
     findings: Sequence[ListFinding] = ()
-    refused: ConfigurationError | None = None
+    countries: Mapping[str, int] = field(default_factory=dict)
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    refused: Mapping[str, Any] | None = None
+
+    @property
+    def problem(self) -> ConfigurationError | None:
+        """Return `refused` as an error."""
+        return None if self.refused is None else ConfigurationError(**self.refused)
 
     @property
     def bad(self) -> int:
@@ -126,6 +134,10 @@ class ListChecks:
                 del self._running[upload.reference]
 
 
+def list_checks(_: Console) -> ListChecks:
+    return ListChecks()
+
+
 def forget_found(upload: Upload) -> None:
     """Remove the result of the last check, so that the next request starts a check."""
     (upload.directory / FOUND_FILE).unlink(missing_ok=True)
@@ -166,14 +178,24 @@ def _write(upload: Upload, key: str, answer: Mapping[str, Any]) -> None:
         upload.write_json(FOUND_FILE, {"key": key, **answer})
 
 
+def _in_own_words(upload: Upload, texts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was refused, with the file's own name in all texts."""
+    return {
+        name: upload.in_own_words(text)
+        if isinstance(text, str)
+        else None
+        if text is None
+        else _in_own_words(upload, text)
+        for name, text in texts.items()
+    }
+
+
 def _read(upload: Upload, key: str) -> FoundList | None:
     stored = upload.read_json(FOUND_FILE)
     if stored is None or stored["key"] != key:
         return None
     if "refused" in stored:
-        refused = ConfigurationError(**stored["refused"])
-        refused.rewrite(upload.in_own_words)
-        return FoundList(refused=refused)
+        return FoundList(refused=_in_own_words(upload, stored["refused"]))
     found = stored["found"]
     known = {name: found[name] for name in FoundList.__slots__ if name in found}
     return FoundList(**{**known, "bad_rows": [BadRow(**row) for row in found["bad_rows"]]})

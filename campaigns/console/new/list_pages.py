@@ -11,28 +11,29 @@ from typing import Any
 from aiohttp import web
 
 from drumbeat.campaigns.audience.check.row_check import row_check
+from drumbeat.campaigns.audience.open.hidden_rows import HiddenRowsUndecided
 from drumbeat.campaigns.audience.open.opening import sheets_of
 from drumbeat.campaigns.console.new.choices import drop_corrections, read_choices, write_choices
 from drumbeat.campaigns.console.new.like import choose_like
 from drumbeat.campaigns.console.new.list_rules import phone_rules
+from drumbeat.campaigns.console.new.named import upload_of
 from drumbeat.campaigns.console.new.step import Step, step_of
 from drumbeat.campaigns.console.web.context import console_of
-from drumbeat.campaigns.console.web.forms import next_part, upload_of
+from drumbeat.campaigns.console.web.forms import next_part
 from drumbeat.campaigns.console.web.problems import Problem, Refused, problem_of
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, with_query
 from drumbeat.campaigns.console.web.uploads import Upload, store_upload
+from drumbeat.campaigns.options.sources import HiddenRowsChoice
+from drumbeat.campaigns.phones.phone_reader import LEFT_OUT
+from drumbeat.campaigns.phones.plain_digits import NO_COLUMN
 from drumbeat.campaigns.results.campaign_pages import campaign_page
+from drumbeat.engine.core.phone_aliases import COUNTRIES
 from drumbeat.engine.errors import DrumbeatError
 
 SHEETS_FILE = "sheets.json"
 COLUMNS_MAX = 100  # with a text for empty cells; no message takes more
 CAMPAIGNS_OFFERED = 20  # to leave their recipients out; the newest
-OF_ONE_SHEET = ("phone_column", "default", "param", "language_column")
-AS_MOBILE = ("BR", "MX", "AR")
-
-
-async def show_upload(request: web.Request) -> web.Response:
-    return _upload_page(request, None)
+OF_ONE_SHEET = ("phone_column", "country_column", "default", "param", "language_column", "hidden_rows")
 
 
 async def upload(request: web.Request) -> web.Response:
@@ -43,7 +44,7 @@ async def upload(request: web.Request) -> web.Response:
     try:
         stored = await store_upload(console_of(request).own, part)
     except (DrumbeatError, Refused) as error:
-        return _upload_page(request, problem_of(error))
+        return await show_upload(request, problem_of(error))
     if name := request.query.get("like", ""):
         await choose_like(request, stored, name)
     return redirect(with_query(path_of("new", stored.reference), like=name))
@@ -57,9 +58,9 @@ async def show_list(request: web.Request) -> web.Response:
     try:
         sheets = await _sheets(stored)
     except DrumbeatError as error:
-        return _upload_page(request, problem_of(error))
+        return await show_upload(request, problem_of(error))
     if len(sheets) > 1 and "sheet" not in read_choices(stored):
-        return page(request, "new_sheet.html.j2", upload=stored, sheets=sheets, problem=None)
+        return page(request, "new_sheet.html.j2", upload=stored, sheets=sheets)
     return await _list(request, stored, sheets)
 
 
@@ -72,6 +73,9 @@ async def save_list(request: web.Request) -> web.Response:
         drop_corrections(stored)
         write_choices(stored, sheet=sheet, **dict.fromkeys(OF_ONE_SHEET))
         return redirect(path_of("new", stored.reference))
+    if (hidden := str(fields.get("hidden_rows", ""))) and hidden != read_choices(stored).get("hidden_rows"):
+        drop_corrections(stored)
+        write_choices(stored, hidden_rows=hidden)
     if "encoding" in fields:
         drop_corrections(stored)
         encoding = str(fields["encoding"]) or None
@@ -96,7 +100,11 @@ def chosen_of(fields: Any, step: Step) -> dict[str, Any]:
     return {
         "phone_column": phone_column,
         "region": str(fields.get("region", "")).strip(),
-        "as_mobile": [country for country in AS_MOBILE if f"as_mobile.{country}" in fields],
+        "country_column": str(fields.get("country_column", "")),
+        "repair_old": [country for country in COUNTRIES if f"repair_old.{country}" in fields],
+        "first_number": "first_number" in fields,
+        "leave_out": [kind.value for kind in LEFT_OUT if f"leave_out.{kind.value}" in fields],
+        "only_mobile": "only_mobile" in fields,
         "default": {
             column: text
             for column, text in zip(columns, texts, strict=True)
@@ -109,13 +117,15 @@ def chosen_of(fields: Any, step: Step) -> dict[str, Any]:
 async def _list(request: web.Request, stored: Upload, sheets: list[str]) -> web.Response:
     try:
         step = await step_of(request)
+    except HiddenRowsUndecided as error:
+        return page(
+            request, "new_hidden_rows.html.j2", upload=stored, choices=HiddenRowsChoice, count=error.count
+        )
     except DrumbeatError as error:
         problem = problem_of(error)
         if len(sheets) < 2:
-            return _upload_page(request, problem)
-        return page(
-            request, "new_sheet.html.j2", problem.status, upload=stored, sheets=sheets, problem=problem
-        )
+            return await show_upload(request, problem)
+        return page(request, "new_sheet.html.j2", problem=problem, upload=stored, sheets=sheets)
     if step.seen.candidates:
         return page(request, "new_encoding.html.j2", step=step)
     return _list_page(request, step, sheets, await _offered(request), None)
@@ -128,20 +138,21 @@ def _list_page(
     return page(
         request,
         "new_list.html.j2",
-        200 if problem is None else problem.status,
         step=step,
         sheets=sheets,
         campaigns=list(dict.fromkeys([*chosen, *offered])),
-        as_mobile=AS_MOBILE,
+        changes=COUNTRIES,
+        kinds=list(LEFT_OUT),
+        no_column=NO_COLUMN,
+        hidden_rows=HiddenRowsChoice if "hidden_rows" in step.choices else (),
         columns_max=COLUMNS_MAX,
         problem=problem,
     )
 
 
-def _upload_page(request: web.Request, problem: Problem | None) -> web.Response:
-    status, most = 200 if problem is None else problem.status, console_of(request).own.upload_bytes_max
-    like = request.query.get("like", "")
-    return page(request, "new_upload.html.j2", status, problem=problem, bytes_max=most, like=like)
+async def show_upload(request: web.Request, problem: Problem | None = None) -> web.Response:
+    most, like = console_of(request).own.upload_bytes_max, request.query.get("like", "")
+    return page(request, "new_upload.html.j2", problem=problem, bytes_max=most, like=like)
 
 
 async def _offered(request: web.Request) -> list[str]:

@@ -15,6 +15,8 @@ from drumbeat.campaigns.console.new.create_request import request_of
 from drumbeat.campaigns.console.web.context import Console
 from drumbeat.campaigns.console.web.uploads import Upload
 from drumbeat.campaigns.options.param_texts import is_literal
+from drumbeat.campaigns.phones.kinds import Kind
+from drumbeat.campaigns.phones.plain_digits import NO_COLUMN
 from drumbeat.campaigns.planning.staged.filling import filling_of
 from drumbeat.engine.errors import DrumbeatError
 
@@ -45,8 +47,12 @@ def phone_rules(upload: Upload, choices: dict[str, Any]) -> RowRules:
         choices.get("region") or None,
         choices.get("map", {}),
         choices.get("default", {}),
-        tuple(choices.get("as_mobile", ())),
+        tuple(choices.get("repair_old", ())),
         corrections=read_corrections(upload),
+        country_column=choices.get("country_column") or None,
+        first_number=choices.get("first_number", False),
+        leave_out=frozenset(map(Kind, choices.get("leave_out", ()))),
+        only_mobile=choices.get("only_mobile", False),
         keep_spaces=bool(choices.get("keep_spaces")),
         repairs=bool(choices.get("repair")),
         empties_words=bool(choices.get("empty_words")),
@@ -57,7 +63,8 @@ def checked_columns(columns: Sequence[str], rules: RowRules) -> list[int]:
     """Return the indexes of the columns that a row can be bad in: the phone, and the columns that the message
     takes.
     """
-    wanted = [rules.phone_column, *(param for param in rules.params if not is_literal(param))]
+    country = () if rules.country_column in (None, NO_COLUMN) else (rules.country_column,)
+    wanted = [rules.phone_column, *country, *(param for param in rules.params if not is_literal(param))]
     found: list[int] = []
     for name in wanted:
         try:

@@ -32,10 +32,11 @@ from drumbeat.campaigns.console.new.message_choices import (
     template_of,
     with_guessed_language,
 )
+from drumbeat.campaigns.console.new.named import upload_of
 from drumbeat.campaigns.console.new.sending_choices import Wrong, wrong_of
 from drumbeat.campaigns.console.new.step import Step, step_of
 from drumbeat.campaigns.console.web.context import console_of
-from drumbeat.campaigns.console.web.forms import next_part, upload_of
+from drumbeat.campaigns.console.web.forms import next_part
 from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, with_query
 from drumbeat.campaigns.planning.staged.first_messages import FirstMessage
@@ -213,14 +214,9 @@ async def _sample(step: Step) -> Sample:
     seconds.
     """
     upload, reading = step.upload, reading_of(step.choices)
-    kept = upload.read_json(SAMPLE_FILE)
-    if kept is None or kept["reading"] != repr(reading):
+    kept, key = upload.read_json(SAMPLE_FILE), repr(reading)
+    if kept is None or kept["key"] != key:
         sample = await asyncio.to_thread(read_sample, upload.path, reading)
-        kept = {
-            "reading": repr(reading),
-            "columns": sample.columns,
-            "lines": sample.lines,
-            "rows": sample.rows,
-        }
+        kept = {"key": key, "columns": sample.columns, "lines": sample.lines, "rows": sample.rows}
         upload.write_json(SAMPLE_FILE, kept)
     return Sample(kept["columns"], kept["lines"], kept["rows"])

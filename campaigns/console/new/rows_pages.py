@@ -18,11 +18,11 @@ from drumbeat.campaigns.console.new.choices import (
     reading_of,
     write_choices,
 )
-from drumbeat.campaigns.console.new.list_check import FoundList, forget_found
+from drumbeat.campaigns.console.new.list_check import FoundList, forget_found, list_checks
 from drumbeat.campaigns.console.new.list_rules import checked_columns, list_rules, shown_columns
+from drumbeat.campaigns.console.new.named import upload_of
 from drumbeat.campaigns.console.new.step import Step, step_of
 from drumbeat.campaigns.console.web.context import console_of
-from drumbeat.campaigns.console.web.forms import upload_of
 from drumbeat.campaigns.console.web.problems import Problem, Refused, problem_of
 from drumbeat.campaigns.console.web.rendering import page, redirect, render, texts_for, with_query
 from drumbeat.campaigns.console.web.streams import stream_events
@@ -161,7 +161,7 @@ async def stream_rows(request: web.Request) -> web.StreamResponse:
     upload, texts = upload_of(request), texts_for(request)
 
     async def read() -> str:
-        check = console_of(request).checks.under_way(upload)
+        check = console_of(request).part(list_checks).under_way(upload)
         return render("new_rows_live.html.j2", texts, check=check)
 
     return await stream_events(request, "view", read)
@@ -184,7 +184,7 @@ async def _view(request: web.Request, step: Step, typed: Typed) -> RowsView:
     console = console_of(request)
     rules = await list_rules(console, step.upload, step.seen.columns)
     reading = reading_of(step.choices)
-    found = await console.checks.found(step.upload, rules, reading, wait_s=WAIT_S)
+    found = await console.part(list_checks).found(step.upload, rules, reading, wait_s=WAIT_S)
     return RowsView(step, rules, found, _after(request), typed)
 
 
@@ -194,7 +194,7 @@ async def _page(
     view = await _view(request, step, typed)
     status = 200 if problem is None else problem.status
     if view.found is None:
-        check = console_of(request).checks.under_way(step.upload)
+        check = console_of(request).part(list_checks).under_way(step.upload)
         part = render("new_rows_live.html.j2", texts_for(request), check=check)
         return page(request, "new_rows_wait.html.j2", status, step=step, part=part)
     corrected = len(read_corrections(step.upload))

@@ -38,7 +38,10 @@ MARKS = ("canary_approve", "strict")
 OF_THE_MESSAGE = frozenset(
     {"template", "language", "language_column", "strict_language", "param", "variant", "experiment"}
 )
-OF_THE_LIST = frozenset({"phone_column", "region", "map", "default", "exclude", "as_mobile", "sheet"})
+OF_PHONES = ("country_column", "repair_old", "first_number", "leave_out", "only_mobile")
+OF_THE_LIST = frozenset(
+    {"phone_column", "region", "map", "default", "exclude", "sheet", "hidden_rows", *OF_PHONES}
+)
 _CAP = re.compile(r"(\d*)/(\d*)d")
 
 

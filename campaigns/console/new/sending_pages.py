@@ -14,9 +14,10 @@ import structlog
 from aiohttp import web
 
 from drumbeat.campaigns.account.numbers import list_numbers
-from drumbeat.campaigns.console.new.actions import create_from_upload, spec_of
+from drumbeat.campaigns.console.new.actions import create_from_upload, give_up, spec_of
 from drumbeat.campaigns.console.new.choices import CHOICES_FILE, read_choices, write_choices
 from drumbeat.campaigns.console.new.create_request import request_of
+from drumbeat.campaigns.console.new.named import creation_key, upload_of
 from drumbeat.campaigns.console.new.sending_choices import (
     DAYS,
     SendingFields,
@@ -24,13 +25,11 @@ from drumbeat.campaigns.console.new.sending_choices import (
     sending_part,
     wrong_of,
 )
+from drumbeat.campaigns.console.web.access import Caller
 from drumbeat.campaigns.console.web.context import Console, caller_of, console_of
-from drumbeat.campaigns.console.web.forms import upload_of
-from drumbeat.campaigns.console.web.jobs import creation_key
 from drumbeat.campaigns.console.web.local_times import time_zones
 from drumbeat.campaigns.console.web.problems import Problem
 from drumbeat.campaigns.console.web.rendering import (
-    campaign_url,
     page,
     path_of,
     redirect,
@@ -38,7 +37,7 @@ from drumbeat.campaigns.console.web.rendering import (
     texts_for,
 )
 from drumbeat.campaigns.console.web.streams import stream_events
-from drumbeat.campaigns.console.web.uploads import Upload, discard
+from drumbeat.campaigns.console.web.uploads import Upload
 from drumbeat.campaigns.progress import ProgressCallback
 
 CHECK_FILE = "plan.json"
@@ -86,7 +85,7 @@ async def stream_sending(request: web.Request) -> web.StreamResponse:
 async def create(request: web.Request) -> web.Response:
     """Check the list, or create a draft. Nothing is sent before somebody starts it."""
     fields: Any = await request.post()
-    console, upload, actor = console_of(request), upload_of(request), caller_of(request).name
+    console, upload, caller = console_of(request), upload_of(request), caller_of(request)
     write_choices(upload, **sending_part(fields))
     try:
         spec_of(request_of(read_choices(upload)), upload).checked_guards()
@@ -97,7 +96,7 @@ async def create(request: web.Request) -> web.Response:
         return await _form(request, upload, Check(wrong=wrong), wrong.problem.status)
 
     async def work(progress: ProgressCallback) -> str:
-        return await _worked(console, upload, progress, actor=actor, dry_run="check" in fields)
+        return await _worked(console, caller, upload, progress, dry_run="check" in fields)
 
     job = console.jobs.begin(creation_key(upload.reference), work)
     await job.wait(WAIT_S)
@@ -105,12 +104,12 @@ async def create(request: web.Request) -> web.Response:
 
 
 async def _worked(
-    console: Console, upload: Upload, progress: ProgressCallback, *, actor: str, dry_run: bool
+    console: Console, caller: Caller, upload: Upload, progress: ProgressCallback, *, dry_run: bool
 ) -> str:
     """Check or create, and keep the result beside the file."""
     key, asked = _key(upload), request_of(read_choices(upload), dry_run=dry_run)
     try:
-        done = await create_from_upload(console, upload, asked, progress, actor=actor, lists_rejects=False)
+        done = await create_from_upload(console, caller, upload, asked, progress, lists_rejects=False)
     except Exception as error:
         wrong = wrong_of(error)
         if wrong.problem.code == "unexpected":
@@ -120,9 +119,8 @@ async def _worked(
     if dry_run:
         upload.write_json(CHECK_FILE, {"key": key, "done": done})
         return ""
-    await console.checks.stop(upload)
-    discard(upload)
-    return campaign_url(asked.name, "launch")
+    await give_up(console, upload)
+    return path_of("campaigns", asked.name, "launch")
 
 
 def _key(upload: Upload) -> str:

@@ -1,57 +1,62 @@
-"""The shapes of requests and replies about uploaded lists."""
+"""The shapes of requests and replies about uploaded lists and the campaigns that are made of them."""
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from drumbeat.campaigns.audience.check.bad_rows import KEPT_MAX
 from drumbeat.campaigns.audience.open.reader import COLUMNS_MAX
+from drumbeat.campaigns.console.campaigns.shapes import FirstMessage, Plan, SamePeople, Share
 from drumbeat.campaigns.console.new.create_request import CreateRequest
 from drumbeat.campaigns.console.new.list_check import FoundList
+from drumbeat.campaigns.console.web.shapes import Asked, RejectedRow
+from drumbeat.campaigns.finding import ListFinding
+from drumbeat.campaigns.options.sources import HiddenRowsChoice, PhoneKind
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class CreateUpload(_Request):
+class CreateUpload(Asked):
     """The parts of the form that creates a campaign, in this order."""
 
     spec: CreateRequest  # type: ignore[valid-type]  # a class that is made from the options
     audience: Annotated[str, Field(json_schema_extra={"format": "binary"})]
 
 
-class ListUpload(_Request):
+class ListUpload(Asked):
     audience: Annotated[str, Field(json_schema_extra={"format": "binary"})]
 
 
-class ListCheckRequest(_Request):
+class ListCheckRequest(Asked):
     """The options for reading the rows, as `audience check` takes them. `param`: columns that may not be
     empty.
     """
 
     sheet: str | None = None
+    hidden_rows: HiddenRowsChoice | None = None
     phone_column: str = "phone"
     param: list[str] = []
     region: str | None = None
     map: dict[str, str] = {}
     default: dict[str, str] = {}
-    as_mobile: list[str] = []
+    repair_old: list[str] = []
+    country_column: str | None = None
+    first_number: bool = False
+    leave_out: list[PhoneKind] = []
+    only_mobile: bool = False
     encoding: str | None = None
     keep_spaces: bool = False
     repair: bool = False
     empty_words: bool = False
 
 
-class CorrectedRow(_Request):
+class CorrectedRow(Asked):
     """A corrected row. `cells`: all cells of the row, in the order of the header."""
 
     line: Annotated[int, Field(ge=1, le=2**62)]
     cells: Annotated[list[str], Field(min_length=1, max_length=COLUMNS_MAX)]
 
 
-class CorrectionsRequest(_Request):
+class CorrectionsRequest(Asked):
     rows: Annotated[list[CorrectedRow], Field(min_length=1, max_length=KEPT_MAX)]
 
 
@@ -82,3 +87,33 @@ class CorrectedCount(TypedDict):
 
 class RemovedList(TypedDict):
     reference: str
+
+
+class Created(TypedDict):
+    """The created campaign, as `campaign create --json` writes it. `rejects`: the first rejected and
+    duplicate rows. `plan`: only after a dry run.
+    """
+
+    name: str
+    state: str
+    unchanged: bool
+    dry_run: bool
+    audience_rows: int
+    recipients: int
+    rejected: int
+    duplicates: int
+    suppressed: int | None
+    without_hours: int
+    reject_codes: dict[str, int]
+    rejects: list[RejectedRow]
+    encoding: str | None
+    encoding_guessed: bool
+    same_audience: list[str]
+    same_people: list[SamePeople]
+    templates: list[Share]
+    unmatched_languages: dict[str, int]
+    findings: list[ListFinding]
+    countries: dict[str, int]
+    kinds: dict[str, int]
+    first_messages: list[FirstMessage]
+    plan: Plan | None

@@ -7,15 +7,16 @@ work, and a step can be left and continued.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from aiohttp import web
 
-from drumbeat.campaigns.audience.check.glimpse import Glimpse, glimpse, guess_phone_column
+from drumbeat.campaigns.audience.check.glimpse import Glimpse, glimpse
 from drumbeat.campaigns.audience.open.encoding_candidates import Candidate
 from drumbeat.campaigns.console.new.choices import read_choices, reading_of
-from drumbeat.campaigns.console.web.forms import upload_of
+from drumbeat.campaigns.console.new.named import upload_of
 from drumbeat.campaigns.console.web.rendering import path_of
 from drumbeat.campaigns.console.web.uploads import Upload
 
@@ -33,7 +34,12 @@ class Step:
     @property
     def phone_column(self) -> str:
         chosen = str(self.choices.get("phone_column", ""))
-        return chosen if chosen in self.seen.columns else guess_phone_column(self.seen.columns) or ""
+        return chosen if chosen in self.seen.columns else self.seen.phone_column or ""
+
+    @property
+    def phones_to_choose(self) -> Sequence[str]:
+        """Return the columns that hold phones if there are several, and none is chosen."""
+        return () if self.phone_column else self.seen.phones
 
     def samples(self, column: str) -> list[str]:
         """Return the first values of a column, or nothing for a name that is no column."""
@@ -65,4 +71,4 @@ async def glimpse_of(upload: Upload, choices: dict[str, Any]) -> Glimpse:
         kept = {"reading": repr(reading), **asdict(replace(seen, candidates=())), "candidates": found}
         upload.write_json(GLIMPSE_FILE, kept)
     candidates = [Candidate(*candidate) for candidate in kept["candidates"]]
-    return Glimpse(tuple(kept["columns"]), kept["samples"], kept["form"], candidates)
+    return Glimpse(tuple(kept["columns"]), kept["samples"], kept["form"], kept["phones"], candidates)

@@ -9,22 +9,21 @@ from typing import Any
 
 from aiohttp import web
 
-from drumbeat.campaigns.audience.check.glimpse import glimpse, guess_phone_column
-from drumbeat.campaigns.console.new.actions import first_rejects
+from drumbeat.campaigns.audience.check.glimpse import glimpse
+from drumbeat.campaigns.console.people.shapes import SuppressionImport, SuppressionImported
 from drumbeat.campaigns.console.people.suppression_import import import_upload
 from drumbeat.campaigns.console.web.context import caller_of, console_of
-from drumbeat.campaigns.console.web.forms import field_of, next_part, upload_of
+from drumbeat.campaigns.console.web.forms import field_of, next_part
 from drumbeat.campaigns.console.web.jobs import Job
 from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, render, texts_for
 from drumbeat.campaigns.console.web.streams import stream_events
-from drumbeat.campaigns.console.web.uploads import Upload, store_upload
-from drumbeat.campaigns.phones.suppression import SuppressionCounts
+from drumbeat.campaigns.console.web.uploads import Upload, find_upload, store_upload
 from drumbeat.campaigns.progress import ProgressCallback
 from drumbeat.engine.errors import NotFound
 
 VIEW = "suppression_import.html.j2"
-NOTHING_TYPED = {"phone_column": "", "region": "", "reason": ""}
+NOTHING_TYPED = {"phone_column": "", "country_column": "", "region": "", "reason": ""}
 
 
 def _path(upload: Upload) -> str:
@@ -40,9 +39,14 @@ async def upload(request: web.Request) -> web.Response:
 
 
 def _upload_of(request: web.Request) -> Upload:
-    """Return the upload. NotFound too once its phones are on the list and its import is forgotten."""
-    found = upload_of(request)
-    if not (found.path.exists() or console_of(request).jobs.find(_job_key(found))):
+    """Return the upload. NotFound if it was given up, or its phones are on the list and its import is
+    forgotten.
+    """
+    console = console_of(request)
+    found = find_upload(console.own, request.match_info["reference"])
+    if found is None:
+        raise NotFound("the uploaded file is not kept any more", remedy="upload the file again")
+    if not (found.path.exists() or console.jobs.find(_job_key(found))):
         raise NotFound("this import is not known any more", remedy="its phones are on the list")
     return found
 
@@ -62,11 +66,11 @@ async def show(request: web.Request) -> web.Response:
     return page(
         request,
         VIEW,
-        200 if problem is None else problem.status,
         upload=stored,
         problem=problem,
         columns=list(zip(seen.columns, seen.samples, strict=True)),
-        typed=form[1] if form else {**NOTHING_TYPED, "phone_column": guess_phone_column(seen.columns)},
+        to_choose=() if seen.phone_column else seen.phones,
+        typed=form[1] if form else {**NOTHING_TYPED, "phone_column": seen.phone_column},
     )
 
 
@@ -75,26 +79,24 @@ def _job_key(stored: Upload) -> str:
 
 
 def _values(stored: Upload, running: Job) -> dict[str, Any]:
-    listed = first_rejects(stored.rejects) if running.value and running.value.rejected else []
+    listed = running.value["rejects"] if running.value else []
     return {"running": running, "rejects": listed, "address": _path(stored)}
 
 
 async def begin(request: web.Request) -> web.Response:
-    stored, console, actor = _upload_of(request), console_of(request), caller_of(request).name
+    stored, console, caller = _upload_of(request), console_of(request), caller_of(request)
     typed = {name: await field_of(request, name) for name in NOTHING_TYPED}
+    asked = SuppressionImport(
+        reason=typed["reason"],
+        phone_column=typed["phone_column"],
+        country_column=typed["country_column"] or None,
+        region=typed["region"] or None,
+    )
 
-    async def work(progress: ProgressCallback) -> SuppressionCounts:
-        counts = await import_upload(
-            console.pool,
-            stored,
-            reason=typed["reason"],
-            phone_column=typed["phone_column"],
-            region=typed["region"] or None,
-            actor=actor,
-            progress=progress,
-        )
+    async def work(progress: ProgressCallback) -> SuppressionImported:
+        imported = await import_upload(console, caller, stored, asked, progress)
         stored.path.unlink()  # its phones are on the list now
-        return counts
+        return imported
 
     known = console.jobs.find(_job_key(stored))
     if known is None or known.problem is not None:

@@ -1,4 +1,4 @@
-"""The imports of suppression lists from uploads.
+"""The import of a suppression list from an upload.
 
 Each batch is stored as it is read. If the console ends during an import, another import of the file finishes
 it.
@@ -8,49 +8,60 @@ from __future__ import annotations
 
 import asyncio
 
-from drumbeat.campaigns.audience.check.glimpse import glimpse, guess_phone_column
+from drumbeat.campaigns.audience.check.glimpse import glimpse
 from drumbeat.campaigns.audience.suppression_list import import_suppressions
-from drumbeat.campaigns.console.web.uploads import Upload
-from drumbeat.campaigns.phones.suppression import SuppressionCounts
+from drumbeat.campaigns.console.people.shapes import SuppressionImport, SuppressionImported
+from drumbeat.campaigns.console.web.access import Caller
+from drumbeat.campaigns.console.web.context import Console
+from drumbeat.campaigns.console.web.uploads import Upload, first_rejects
+from drumbeat.campaigns.options.sources import ALL_ROWS
 from drumbeat.campaigns.progress import ProgressCallback, no_progress
 from drumbeat.engine.errors import UsageError
-from drumbeat.engine.store.database import Pool
 
 
 async def import_upload(
-    pool: Pool,
+    console: Console,
+    caller: Caller,
     upload: Upload,
-    *,
-    reason: str,
-    phone_column: str | None,
-    region: str | None,
-    actor: str,
+    asked: SuppressionImport,
     progress: ProgressCallback = no_progress,
-) -> SuppressionCounts:
-    """Import a list, as `import_suppressions` does. If no column is named, read the one that looks like
-    phones. UsageError if none does.
+) -> SuppressionImported:
+    """Import a list, as `import_suppressions` does. If no column is named, read the one that holds phones.
+    UsageError if none does, or several.
     """
-    async with upload.errors_named(), pool.acquire() as connection:
-        column = phone_column if phone_column else await asyncio.to_thread(_guess, upload)
-        return await import_suppressions(
+    async with upload.errors_named(), console.pool.acquire() as connection:
+        given = asked.phone_column
+        column = given if given else await asyncio.to_thread(_guess, upload)
+        counts = await import_suppressions(
             connection,
             upload.path,
-            reason=reason,
+            reason=asked.reason,
             phone_column=column,
-            region=region,
+            region=asked.region,
+            country_column=asked.country_column,
             rejects_path=upload.rejects,
             progress=progress,
-            actor=actor,
+            actor=caller.name,
         )
+    return {
+        "changed": counts.changed,
+        "unchanged": counts.unchanged,
+        "rejected": counts.rejected,
+        "hidden": counts.hidden,
+        "rejects": first_rejects(upload.rejects),
+    }
 
 
 def _guess(upload: Upload) -> str:
-    columns = glimpse(upload.path).columns
-    found = guess_phone_column(columns)
-    if found is None:
-        raise UsageError(
-            f"no column looks like phone numbers: {', '.join(columns)}",
-            where=upload.name,
-            remedy="name it with phone_column",
-        )
-    return found
+    seen = glimpse(upload.path, ALL_ROWS)
+    if seen.phone_column is not None:
+        return seen.phone_column
+    names = ", ".join(seen.phones or seen.columns)
+    raise UsageError(
+        f"several columns hold phone numbers: {names}"
+        if seen.phones
+        else f"no column holds phone numbers: {names}",
+        where=upload.name,
+        remedy="name the column with phone_column",
+        key="phone_column",
+    )

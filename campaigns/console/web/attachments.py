@@ -1,8 +1,11 @@
-"""The names of files that browsers store."""
+"""The files that browsers store: their names, and rows as CSV."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
@@ -18,3 +21,9 @@ def attachment(extension: str, *parts: str, zone: str) -> str:
     name = " ".join(_NOT_IN_NAMES.sub("-", part) for part in (*parts, today)) + f".{extension}"
     plain = name.encode("ascii", "replace").decode().replace("?", "_")
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name)}"
+
+
+def csv_bytes(rows: Iterable[Sequence[object]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()

@@ -1,4 +1,4 @@
-"""The state and the types that the handlers of requests share."""
+"""The state that all requests share, and what a request says of itself."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar, cast
 
 from aiohttp import web
 
 from drumbeat.campaigns.account.at_service import account_service
-from drumbeat.campaigns.console.campaigns.live import CampaignWatch
-from drumbeat.campaigns.console.new.list_check import ListChecks
 from drumbeat.campaigns.console.web.access import Caller, Doorkeeper
+from drumbeat.campaigns.console.web.cache import Cache
 from drumbeat.campaigns.console.web.jobs import Jobs
 from drumbeat.campaigns.console.web.open_streams import OpenStreams
 from drumbeat.campaigns.console.web.request_limits import WHOLE_READINGS_AT_ONCE, Allowance, RequestLimits
@@ -27,10 +27,20 @@ from drumbeat.engine.store.database import Pool
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
+class Part(Protocol):
+    """A part of a console that a subject adds, such as the checks under way."""
+
+    async def close(self) -> None: ...
+
+
+PartT = TypeVar("PartT", bound=Part)
+
+
 @dataclass(frozen=True, slots=True)
 class Console:
-    """One console. `database_url`: planning needs sessions of its own. `stop`: set when the console ends.
-    `whole_readings`: held while all recipients of a campaign are read.
+    """One console. `database_url`: some work needs sessions of its own. `stop`: set when the console ends.
+    `whole_readings`: held while all rows of something large are read. `parts`: by the functions that made
+    them.
     """
 
     pool: Pool
@@ -38,17 +48,29 @@ class Console:
     settings: Settings
     own: ConsoleSettings
     door: Doorkeeper
-    watch: CampaignWatch
     stop: asyncio.Event
+    cache: Cache = field(default_factory=Cache)
     jobs: Jobs = field(default_factory=Jobs)
     streams: OpenStreams = field(default_factory=OpenStreams)
     sign_in_limit: SignInLimit = field(default_factory=SignInLimit)
-    checks: ListChecks = field(default_factory=ListChecks)
     limits: RequestLimits = field(default_factory=RequestLimits)
     metrics: RequestMetrics = field(default_factory=RequestMetrics)
     whole_readings: asyncio.Semaphore = field(
         default_factory=lambda: asyncio.Semaphore(WHOLE_READINGS_AT_ONCE)
     )
+    parts: dict[Callable[..., Any], Part] = field(default_factory=dict)
+
+    def part(self, make: Callable[[Console], PartT]) -> PartT:
+        """Return the part that `make` made for this console. The first call makes it."""
+        if make not in self.parts:
+            self.parts[make] = make(self)
+        return cast("PartT", self.parts[make])
+
+    async def close(self) -> None:
+        """End the jobs, and what the parts have under way."""
+        await self.jobs.close()
+        for part in self.parts.values():
+            await part.close()
 
     @asynccontextmanager
     async def account(self) -> AsyncIterator[tuple[Service, str]]:
@@ -75,7 +97,7 @@ class Route:
 
 CONSOLE = web.AppKey("console", Console)
 _CALLER: web.RequestKey[Caller | None] = web.RequestKey("caller", Caller)
-_CAMPAIGN: web.RequestKey[str] = web.RequestKey("campaign", str)
+_OWN_NAME: web.RequestKey[str] = web.RequestKey("own_name", str)
 
 
 def console_of(request: web.Request) -> Console:
@@ -97,25 +119,24 @@ def maybe_caller(request: web.Request) -> Caller | None:
     return request.get(_CALLER)
 
 
-def set_campaign(request: web.Request, name: str) -> None:
-    """Store the campaign's own name in the request. The address names the campaign by that or by its external
-    id.
-    """
-    request[_CAMPAIGN] = name
+def set_own_name(request: web.Request, name: str) -> None:
+    """Store the own name of the thing that the address names by that or by another name."""
+    request[_OWN_NAME] = name
 
 
-def campaign_name(request: web.Request) -> str:
-    """Return the name of the campaign in the address: its own name, once that is known."""
-    return request.get(_CAMPAIGN) or request.match_info["name"]
+def name_of(request: web.Request) -> str:
+    """Return the name in the address: the thing's own name, once that is known."""
+    return request.get(_OWN_NAME) or request.match_info["name"]
 
 
 def own_path(request: web.Request) -> str:
-    """Return the path of the request with the campaign's own name. So work that is done once for a path is
-    done once for a campaign, whichever of its names the request has.
+    """Return the path of the request with the thing's own name. So work that is done once for a path is done
+    once for a thing, whichever of its names the request has.
     """
-    if (name := request.get(_CAMPAIGN)) is None:
+    resource = request.match_info.route.resource
+    if (name := request.get(_OWN_NAME)) is None or resource is None:
         return request.path
-    return request.path.replace(f"/campaigns/{request.match_info['name']}", f"/campaigns/{name}", 1)
+    return resource.canonical.format(**{**request.match_info, "name": name})
 
 
 def has_left(request: web.Request) -> bool:

@@ -23,14 +23,16 @@ class Country(NamedTuple):
 def countries(language: str) -> tuple[Country, ...]:
     """Return all countries, by name."""
     found = (
-        Country(code, _name(code, language), phonenumbers.country_code_for_region(code))
+        Country(code, country_name(code, language), phonenumbers.country_code_for_region(code))
         for code in phonenumbers.SUPPORTED_REGIONS
     )
     return tuple(sorted(found, key=lambda country: country.name.casefold()))
 
 
-def _name(code: str, language: str) -> str:
-    """Return the name of a country. The data has a name once; other languages refer to it as `*aa`."""
+def country_name(code: str, language: str) -> str:
+    """Return the name of a country; the code itself if it is none, as 001. The data has a name once; other
+    languages refer to it as `*aa`.
+    """
     names = LOCALE_DATA.get(code, {})
     name = names.get(language, code)
     while name.startswith("*"):

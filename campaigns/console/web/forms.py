@@ -6,10 +6,7 @@ from aiohttp import BodyPartReader, MultipartReader, web
 
 from drumbeat.campaigns.console.web.access import CSRF_FIELD, CSRF_HEADER, SAFE_METHODS, Via
 from drumbeat.campaigns.console.web.context import caller_of, console_of
-from drumbeat.campaigns.console.web.jobs import creation_key
 from drumbeat.campaigns.console.web.problems import Refused
-from drumbeat.campaigns.console.web.uploads import Upload, find_upload
-from drumbeat.engine.errors import NotFound
 
 FORM = "application/x-www-form-urlencoded"
 UPLOAD = "multipart/form-data"
@@ -33,23 +30,6 @@ async def check_form(request: web.Request) -> None:
         given = await part_text(await next_part(request, CSRF_FIELD))
     if not console_of(request).door.is_own_form(caller, given):
         raise Refused(403, "stale_form")
-
-
-def upload_of(request: web.Request) -> Upload:
-    """Return the upload that the address names. If a draft was made from it meanwhile, lead to the draft.
-
-    NotFound if the upload was given up.
-    """
-    console, reference = console_of(request), request.match_info["reference"]
-    if (found := find_upload(console.own, reference)) is not None:
-        return found
-    made = console.jobs.find(creation_key(reference))
-    if made is not None and made.value:
-        raise web.HTTPSeeOther(made.value)
-    raise NotFound(
-        "the uploaded file is not kept any more",
-        remedy="its draft may be among the campaigns; otherwise upload the file again",
-    )
 
 
 async def field_of(request: web.Request, name: str) -> str:

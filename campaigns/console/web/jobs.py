@@ -45,11 +45,6 @@ class Job:
         return self.has_ended
 
 
-def creation_key(reference: str) -> str:
-    """Return the key of the job that checks an upload or makes its draft."""
-    return f"new/{reference}"
-
-
 class Jobs:
     """The jobs: one at a time for each key, and the results of the last ones that ended."""
 

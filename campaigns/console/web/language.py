@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
@@ -36,11 +35,6 @@ class PageTexts(Texts):
     """
 
     zone: str = "UTC"
-    of_codes: Mapping[str, str] = field(default_factory=dict)
-
-    def of_code(self, text: str) -> str:
-        """Return the meaning or remedy of an error code, by its English words."""
-        return self.of_codes.get(text, text)
 
     def option(self, key: str) -> str:
         """Return the label of an option's field on the pages, or the key if no page has a field for it."""
@@ -83,14 +77,7 @@ def texts_of(code: str, zone: str = "UTC") -> PageTexts:
     words = words_of("drumbeat.campaigns.results.texts", code) | words_of(
         "drumbeat.campaigns.console.texts", code
     )
-    return PageTexts(code, words, zone, {} if code == LANGUAGES[0] else code_texts(code))
-
-
-def code_texts(code: str) -> dict[str, str]:
-    """Return the meanings and remedies of error codes in a language, by the words of
-    `engine.core.error_codes`.
-    """
-    return words_of("drumbeat.campaigns.console.texts", f"codes_{code}")
+    return PageTexts(code, words, zone)
 
 
 def choose_language(chosen: str | None, accepted: str) -> str:

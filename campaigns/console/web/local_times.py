@@ -31,9 +31,7 @@ def local_of(moment: str, zone: str) -> str:
 
 
 def clock_of(time_zone: str | None) -> str:
-    """Return the zone in which the times of a campaign are shown, by its option. Recipients have
-    many zones.
-    """
+    """Return the zone in which times are shown, by an option that may stand for the zones of many people."""
     return UTC if time_zone in (None, "", RECIPIENT) else str(time_zone)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from typing import Any
 
@@ -11,10 +11,12 @@ import orjson
 from aiohttp import web
 from pydantic import BaseModel, TypeAdapter
 
-from drumbeat.campaigns.console.campaigns.steering_shapes import Job
-from drumbeat.campaigns.console.operations import OPERATIONS, PREFIX, Operation
+from drumbeat.campaigns.console.web.context import Handler
+from drumbeat.campaigns.console.web.operations import PREFIX, Operation
 from drumbeat.campaigns.console.web.problems import CODES, CONTENT_TYPE
 from drumbeat.campaigns.console.web.replying import KEY_CHARACTERS_MAX, KEY_HEADER
+from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.shapes import Job
 
 Schema = dict[str, Any]
 PATH = f"{PREFIX}/openapi.json"
@@ -23,33 +25,37 @@ SCHEMA_PATH = "#/components/schemas/{model}"
 PROBLEM: Schema = {
     "type": "object",
     "properties": {
-        **dict.fromkeys(("type", "title", "detail", "where", "remedy"), TEXT),
+        **dict.fromkeys(("type", "title", "detail", "where", "remedy", "key"), TEXT),
         "status": {"type": "integer"},
         "code": {"enum": CODES},
     },
-    "required": ["type", "title", "status", "detail", "code", "where", "remedy"],
+    "required": ["type", "title", "status", "detail", "code", "where", "remedy", "key"],
     "additionalProperties": False,
 }
 
 
-async def serve_document(_: web.Request) -> web.Response:
-    return web.Response(body=orjson.dumps(document()), content_type="application/json")
+def serving(make: Callable[[], Schema]) -> Handler:
+    """Return the handler that sends the document."""
+
+    async def serve(_: web.Request) -> web.Response:
+        return web.Response(body=orjson.dumps(make()), content_type="application/json")
+
+    return serve
 
 
-@cache
-def document() -> Schema:
-    """Return the document, in OpenAPI 3.1."""
+def document(title: str, about: str, operations: Iterable[tuple[Role | None, Operation]]) -> Schema:
+    """Return the document, in OpenAPI 3.1, of operations with the role that each needs."""
     schemas: dict[str, Schema] = {"Problem": PROBLEM}
     paths: dict[str, Schema] = {}
-    for operation in OPERATIONS:
-        described = _describe(operation, schemas)
+    for role, operation in operations:
+        described = _describe(role, operation, schemas)
         paths.setdefault(PREFIX + operation.path, {})[operation.method.lower()] = described
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "Drumbeat",
+            "title": title,
             "version": version("drumbeat"),
-            "description": "Campaigns, recipients, numbers, templates and the suppression list.",
+            "description": about,
         },
         "paths": paths,
         "components": {
@@ -60,11 +66,11 @@ def document() -> Schema:
     }
 
 
-def _describe(operation: Operation, schemas: dict[str, Schema]) -> Schema:
+def _describe(role: Role | None, operation: Operation, schemas: dict[str, Schema]) -> Schema:
     reply = TEXT if operation.reply is None else _schema(operation.reply, schemas, "serialization")
     found: Schema = {
         "summary": operation.summary,
-        "description": f"Needs the role {operation.role.value}.",
+        "description": f"Needs the role {role}.",
         "operationId": _name(operation),
         "parameters": _parameters(operation, schemas),
         "responses": {
@@ -91,7 +97,7 @@ def _describe(operation: Operation, schemas: dict[str, Schema]) -> Schema:
 
 
 def _name(operation: Operation) -> str:
-    """Return the operation's id, such as `post_campaigns_name_start`."""
+    """Return the operation's id, such as `post_numbers_sync`."""
     return "_".join([operation.method.lower(), *re.findall(r"\w+", operation.path.replace("-", "_"))])
 
 

@@ -33,7 +33,6 @@ async def problem_page(request: web.Request, problem: Problem) -> web.StreamResp
     response = page(
         request,
         "problem.html.j2",
-        status=problem.status,
         problem=problem,
         code=shown_code(request.path, problem),
         has_remedy=COMMAND not in problem.remedy,

@@ -4,9 +4,10 @@ for people.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from typing import Any
 
 import orjson
 from aiohttp import web
@@ -81,7 +82,7 @@ CODES = sorted({*MESSAGES, *(code for _, _, code in _OF_ERRORS)})
 @dataclass(frozen=True, slots=True)
 class Problem:
     """A problem. `where` and `remedy` are empty if they are not known. `wait_s`: seconds until the same
-    request may work.
+    request may work. `texts` make the error again from which the problem is, if it is one of ours.
     """
 
     status: int
@@ -90,11 +91,11 @@ class Problem:
     where: str = ""
     remedy: str = ""
     wait_s: float | None = None
-    error: DrumbeatError | None = field(default=None, compare=False)
+    texts: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def told(self, name_of: Callable[[str], str]) -> tuple[str, str]:
         """Return what happened and the remedy. `name_of` gives the name of an option by its key."""
-        return (self.what, self.remedy) if self.error is None else self.error.told(name_of)
+        return (self.what, self.remedy) if self.texts is None else DrumbeatError(**self.texts).told(name_of)
 
     @property
     def is_special(self) -> bool:
@@ -110,6 +111,7 @@ class Problem:
             "code": self.code,
             "where": self.where,
             "remedy": self.remedy,
+            "key": "" if self.texts is None else self.texts["key"],
         }
 
     def response(self) -> web.Response:
@@ -152,7 +154,7 @@ def _of_service(error: DrumbeatError) -> Problem:
         return _of_refusal(error)
     for kind, status, code in _OF_ERRORS:
         if isinstance(error, kind):
-            return Problem(status, code, error.what, error.where, error.remedy, wait_s, error)
+            return Problem(status, code, error.what, error.where, error.remedy, wait_s, error.as_texts())
     return Problem(500, "unexpected", MESSAGES["unexpected"])
 
 

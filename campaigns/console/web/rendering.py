@@ -10,7 +10,7 @@ from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from drumbeat.campaigns.console.web.context import console_of, maybe_caller
-from drumbeat.campaigns.console.web.countries import countries
+from drumbeat.campaigns.console.web.countries import countries, country_name
 from drumbeat.campaigns.console.web.language import (
     COOKIE,
     LANGUAGES,
@@ -20,6 +20,7 @@ from drumbeat.campaigns.console.web.language import (
     texts_of,
 )
 from drumbeat.campaigns.console.web.local_times import local_of, time_zones
+from drumbeat.campaigns.console.web.problems import Problem
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.campaigns.console.web.static import static_url
 from drumbeat.campaigns.duration import duration
@@ -35,10 +36,10 @@ def environment() -> Environment:
         undefined=StrictUndefined,
     )
     made.globals |= {
-        "campaign_url": campaign_url,
         "with_query": with_query,
         "path_of": path_of,
         "countries": countries,
+        "country_name": country_name,
         "local_of": local_of,
         "time_zones": time_zones,
         "static_url": static_url,
@@ -66,8 +67,15 @@ def render(template: str, texts: Texts, **values: Any) -> str:
     return environment().get_template(template).render(t=texts, **values)
 
 
-def page(request: web.Request, template: str, status: int = 200, **values: Any) -> web.Response:
-    """Return a whole page for the caller."""
+def page(
+    request: web.Request,
+    template: str,
+    status: int | None = None,
+    *,
+    problem: Problem | None = None,
+    **values: Any,
+) -> web.Response:
+    """Return a whole page for the caller. Its status is that of the problem, unless another one is given."""
     caller, door = maybe_caller(request), console_of(request).door
     text = render(
         template,
@@ -76,18 +84,17 @@ def page(request: web.Request, template: str, status: int = 200, **values: Any) 
         here=request.path_qs,
         caller=caller,
         csrf=door.csrf(caller),
+        problem=problem,
         **values,
     )
+    if status is None:
+        status = 200 if problem is None else problem.status
     return web.Response(status=status, text=text, content_type="text/html")
 
 
 def path_of(*parts: object) -> str:
     """Return a path. Each part may hold any character."""
     return "".join(f"/{quote(str(part), safe='')}" for part in parts)
-
-
-def campaign_url(name: str, *parts: str) -> str:
-    return path_of("campaigns", name, *parts)
 
 
 def with_query(path: str, **values: object) -> str:

@@ -14,6 +14,7 @@ from drumbeat.campaigns.console.web.context import caller_of, console_of, own_pa
 from drumbeat.campaigns.console.web.jobs import Job, Work
 from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.repeats import Repeats
+from drumbeat.campaigns.console.web.shapes import Job as JobReply
 from drumbeat.campaigns.progress import ProgressCallback
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -110,10 +111,8 @@ def job_key(reference: str) -> str:
     return f"interface/{reference}"
 
 
-def job_json(job: Job) -> dict[str, Any]:
-    """Return a job as JSON. Once it has ended, `reply` or `problem` is the answer that the request would have
-    got.
-    """
+def job_json(job: Job) -> JobReply:
+    """Return a job as JSON."""
     progress = job.progress
     return {
         "ended": job.has_ended,

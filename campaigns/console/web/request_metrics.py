@@ -31,7 +31,7 @@ class RequestMetrics(Collector):
         """Yield the metrics for the registry."""
         answers = CounterMetricFamily(
             "drumbeat_console_requests",
-            "Requests of pages and of the interface. The route is a pattern such as /campaigns/{name}; "
+            "Requests of pages and of the API. The route is a pattern such as /numbers/{number}; "
             "none for addresses that do not exist.",
             labels=["method", "route", "status"],
         )

@@ -7,8 +7,8 @@ class Role(StrEnum):
     LOOK = "look"
     """See everything, change nothing."""
     SEND = "send"
-    """Also create, steer and test campaigns, let numbers send again, suppress phones, submit templates, and
-    read numbers and templates from the service.
+    """Also create, steer and test what is sent, let numbers send again, suppress phones, submit templates,
+    and read numbers and templates from the service.
     """
     MANAGE = "manage"
     """Also change limits, users and tokens, take phones off the suppression list, and erase people."""

@@ -18,8 +18,8 @@ UPLOADS = "uploads"
 class ConsoleSettings:
     """The settings of the console. `url`: the address in browsers; None means that only this machine uses it.
     `user_header`: the header that names the user in requests of `proxies`. `uploads`: the directory of
-    uploaded files, which no address leads to. `approval`: no campaign starts before a second person has
-    approved it. `zone`: the zone of times on pages.
+    uploaded files, which no address leads to. `approval`: nothing starts before a second person has approved
+    it. `zone`: the zone of times on pages.
     """
 
     url: str | None

@@ -1,4 +1,4 @@
-"""The uploaded audiences: limited, recognised by their first bytes, in a directory that no address leads to.
+"""The uploaded tables: limited, recognised by their first bytes, in a directory that no address leads to.
 
 The name that a browser gives is only shown. A file is stored under a random name. Its suffix is one of a few
 known ones, which help to tell kinds of text apart.
@@ -7,6 +7,7 @@ known ones, which help to tell kinds of text apart.
 from __future__ import annotations
 
 import asyncio
+import csv
 import re
 import secrets
 import shutil
@@ -15,8 +16,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from hashlib import file_digest
+from itertools import islice
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from aiohttp import BodyPartReader
@@ -25,18 +27,20 @@ from drumbeat.campaigns.audience.check.glimpse import glimpse
 from drumbeat.campaigns.audience.open.formats import recognise
 from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.settings import ConsoleSettings
+from drumbeat.campaigns.console.web.shapes import RejectedRow
 from drumbeat.engine.errors import DrumbeatError
 
 SUFFIX = re.compile(
     r"(\.(csv|tsv|txt|json|jsonl|ndjson|xlsx|xls|ods|parquet))?(\.(gz|zip|zst))?", re.IGNORECASE
 )
 CHUNK_BYTES = 1 << 20
-KEPT_S = 24 * 3600.0  # a campaign that nobody finished to create in a day is given up
+KEPT_S = 24 * 3600.0  # what nobody went on with in a day is given up
 SHOWN_NAME_CHARACTERS_MAX = 100
 REFERENCE = re.compile(r"[0-9a-f]{32}")
 NAME_FILE = "name.txt"
 BESIDE_FILE = "beside.json"
 BESIDE_MAX = 10
+REJECTS_SHOWN_MAX = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,3 +197,12 @@ async def write_part(part: BodyPartReader, path: Path, bytes_max: int) -> None:
 def _recognise(upload: Upload) -> None:
     with upload.path.open("rb") as file:
         recognise(file, upload.path.name)
+
+
+def first_rejects(path: Path) -> list[RejectedRow]:
+    """Return the first rows of a list of rejects, if there is one."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = islice(csv.DictReader(file), REJECTS_SHOWN_MAX)
+        return [cast(RejectedRow, {**row, "line": int(row["line"])}) for row in rows]

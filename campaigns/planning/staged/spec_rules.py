@@ -7,6 +7,7 @@ from drumbeat.campaigns.audience.check.row_check import RowRules
 from drumbeat.campaigns.audience.check.template_choice import TemplateChoice
 from drumbeat.campaigns.options.sources import CampaignResult
 from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.phones.kinds import Kind
 from drumbeat.engine.core.template.campaign_template import CampaignTemplate
 
 
@@ -37,8 +38,12 @@ def file_rules(spec: CampaignSpec) -> RowRules:
         spec.region,
         spec.mapped,
         spec.defaults,
-        tuple(spec.as_mobile or ()),
+        tuple(spec.repair_old or ()),
         corrections=spec.corrections,
+        country_column=spec.country_column,
+        first_number=spec.first_number,
+        leave_out=frozenset(Kind(kind) for kind in spec.leave_out or ()),
+        only_mobile=spec.only_mobile,
         keep_spaces=spec.keep_spaces,
         repairs=spec.repair,
         empties_words=spec.empty_words,

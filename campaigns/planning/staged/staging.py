@@ -15,7 +15,9 @@ from drumbeat.campaigns.audience.check.row_check import FIRST_ROWS, FirstRow
 from drumbeat.campaigns.audience.check.staged_batch import StagedBatch
 from drumbeat.campaigns.audience.check.template_choice import add_bounded
 from drumbeat.campaigns.finding import Findings
+from drumbeat.campaigns.phones.phone_counts import PhoneCounts
 from drumbeat.campaigns.phones.phone_text import phone_text
+from drumbeat.campaigns.phones.plain_digits import PlainDigits
 from drumbeat.campaigns.planning.counts import PlanCounts
 from drumbeat.campaigns.planning.opened.step import Session
 from drumbeat.campaigns.progress import PlanProgress
@@ -53,8 +55,8 @@ class StagedRows:
 
     `unmatched` counts rows by the language that they name and that the campaign does not have. `by_template`
     counts recipients by the index of their template, if there are several; `find_duplicates` sets it. `files`
-    are the header files that the rows name. `findings` are those of the rows, and `first` the first of them.
-    `has_choice` says that the rows have an index of a template.
+    are the header files that the rows name. `findings` are those of the rows, `first` the first of them,
+    `phones` and `plain` those of their phones. `has_choice` says that the rows have an index of a template.
     """
 
     has_choice: bool = False
@@ -65,6 +67,8 @@ class StagedRows:
     files: set[str] = field(default_factory=set)
     unmatched: Counter[str] = field(default_factory=Counter)
     findings: Findings = field(default_factory=Findings)
+    phones: PhoneCounts = field(default_factory=PhoneCounts)
+    plain: PlainDigits = field(default_factory=PlainDigits)
     first: list[FirstRow] = field(default_factory=list)
     by_template: Counter[int] = field(default_factory=Counter)
     _open_rows: int = 0
@@ -104,6 +108,8 @@ class StagedRows:
         self.files |= batch.files
         add_bounded(self.unmatched, batch.unmatched)
         self.findings.update(batch.findings)
+        self.phones.update(batch.counts)
+        self.plain.update(batch.plain)
         self.first += batch.first[: FIRST_ROWS - len(self.first)]
         if self._open_rows >= CHUNK_ROWS:
             self.end_chunk()

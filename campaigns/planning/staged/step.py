@@ -9,14 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from drumbeat.campaigns.audience.check.columns import MissingPhones
 from drumbeat.campaigns.audience.check.encoding_question import known_table
+from drumbeat.campaigns.audience.check.glimpse import with_phones_proposed
 from drumbeat.campaigns.audience.check.parallel_check import staged_batches
 from drumbeat.campaigns.audience.check.reject_file import (
     RejectFile,
     default_rejects_path,
     require_no_reject_list,
 )
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_check import RowRules, require_known_countries
 from drumbeat.campaigns.audience.check.staged_batch import CheckSpec
 from drumbeat.campaigns.audience.open.encoding import Encoding
 from drumbeat.campaigns.audience.open.reader import AudienceTable
@@ -39,8 +41,9 @@ class AudienceFound:
 
     `encoding` is how it was decoded. `rejects_path` is the list of rejected and duplicate rows, if there are
     any and a list is kept; `reject_codes` counts them. `unmatched` counts rows by a language that no template
-    has; they get the fallback. `findings` warn of what good rows hold. A dry run has `first_messages`, and
-    `heads` if it counts them: see `create_campaign`.
+    has; they get the fallback. `findings` warn of what good rows hold; `countries` and `kinds` count their
+    phones, as `PhoneCounts` does. A dry run has `first_messages`, and `heads` if it counts them: see
+    `create_campaign`.
     """
 
     encoding: Encoding | None = None
@@ -48,6 +51,8 @@ class AudienceFound:
     reject_codes: Mapping[str, int] = field(default_factory=dict)
     unmatched: Mapping[str, int] = field(default_factory=dict)
     findings: Sequence[ListFinding] = ()
+    countries: Mapping[str, int] = field(default_factory=dict)
+    kinds: Mapping[str, int] = field(default_factory=dict)
     first_messages: Sequence[FirstMessage] = ()
     heads: Sequence[Mapping[str, Any]] = ()
 
@@ -93,6 +98,8 @@ async def stage_audience(opened: Opened, checked: Checked, *, keeps_rejects: boo
             reject_codes=dict(rejects.counts),
             unmatched=rows.unmatched,
             findings=rows.findings.as_json(),
+            countries=rows.phones.by_country(),
+            kinds=rows.phones.by_kind(),
         ),
         same_people=await recent_campaigns(opened.session.connection, spec),
     )
@@ -102,11 +109,19 @@ async def _stage_rows(
     opened: Opened, table: AudienceTable, rules: RowRules, rejects: RejectFile
 ) -> StagedRows:
     session, check = opened.session, CheckSpec(table.header, table.name, rules, table.dialect)
-    phone_column = check.row_check().phone_column
+    try:
+        row_check = check.row_check()
+    except MissingPhones as error:
+        raise await asyncio.to_thread(with_phones_proposed, error, opened.source) from error
     with closing(staged_batches(table, check)) as batches:
         rows = await stage(session, batches, rejects, table.total_bytes, has_choice=rules.choice is not None)
-    rows.findings.update(table.findings)
+    rows.findings.update(table.findings.for_columns(row_check.read_columns(table.header)))
     opened.source.require_unchanged()
-    await stage_exclusions(session.connection, opened.exclusions, file_rules(opened.asked.spec))
-    await find_duplicates(session, rows, rejects, phone_column, has_exclusions=bool(opened.exclusions))
+    require_known_countries(table.header, rules, rows.plain, table.name)
+    await stage_exclusions(
+        session.connection, opened.exclusions, file_rules(opened.asked.spec), rows.findings
+    )
+    await find_duplicates(
+        session, rows, rejects, row_check.phone_column, has_exclusions=bool(opened.exclusions)
+    )
     return rows

@@ -96,7 +96,8 @@ SELECT set_config('temp_buffers', '64MB', false), set_config('work_mem', '64MB',
 -- written as a recipient. EXTERNAL, because compressing it would cost more than everything else. A value holds up to a
 -- gigabyte, or 13 kB for each of the shortest rows.
 -- excluded: canonical phones of the option exclude. left_out: the lines that become no recipients, and why.
--- canonical_phone is the arithmetic of engine/core/phone_aliases.py for valid numbers: of Argentina and Brazil.
+-- canonical_phone is that of engine/core/phone_aliases.py. Only phones of these spans may be old forms, so nearly no phone is
+-- compared with patterns; Argentina and Brazil have millions, and are reckoned.
 CREATE TEMPORARY TABLE staging (line bigint NOT NULL, phone bigint NOT NULL);
 CREATE TEMPORARY TABLE excluded (phone bigint NOT NULL);
 CREATE TEMPORARY TABLE left_out (line bigint NOT NULL, phone bigint NOT NULL, code text NOT NULL);
@@ -105,6 +106,11 @@ CREATE FUNCTION pg_temp.canonical_phone(phone bigint) RETURNS bigint LANGUAGE sq
         WHEN phone >= 540000000000 AND phone < 550000000000 THEN phone + 4950000000000
         WHEN phone >= 550000000000 AND phone < 560000000000 AND phone / 10000000 % 10 >= 6
             THEN phone / 100000000 * 1000000000 + 900000000 + phone % 100000000
+        WHEN (phone >= 2300000000 AND phone < 2310000000) OR (phone >= 5700000000 AND phone < 5800000000)
+            OR (phone >= 22500000000 AND phone < 22600000000) OR (phone >= 22900000000 AND phone < 23000000000)
+            OR (phone >= 23700000000 AND phone < 23800000000) OR (phone >= 24100000000 AND phone < 24110000000)
+            OR (phone >= 841200000000 AND phone < 842000000000)
+            OR (phone >= 5210000000000 AND phone < 5220000000000) THEN coalesce(other_spelling(phone)::bigint, phone)
         ELSE phone END
 $$;
 CREATE TEMPORARY TABLE staged_recipients (batch integer PRIMARY KEY, rows bytea NOT NULL);

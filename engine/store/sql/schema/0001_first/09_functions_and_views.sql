@@ -201,17 +201,69 @@ FROM inbox_groups,
             pricings)
          AS event (wamid, status, us, phone_number_id, recipient, range_id, seq, attempt_no, epoch, code, detail, pricing);
 
--- The spellings of one phone, as digits, itself first: the rule of engine/core/phone_aliases.py, which a test compares.
-CREATE FUNCTION phone_spellings(phone bigint) RETURNS text[]
+-- The other spelling of a phone: the table of engine/core/phone_aliases.py, which a test compares row by row.
+CREATE FUNCTION other_spelling(phone bigint) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
-    WHEN phone::text ~ '^55[0-9]{2}9[6-9][0-9]{7}$' THEN ARRAY[phone::text, left(phone::text, 4) || right(phone::text, 8)]
-    WHEN phone::text ~ '^55[0-9]{2}[6-9][0-9]{7}$' THEN ARRAY[phone::text, left(phone::text, 4) || '9' || right(phone::text, 8)]
-    WHEN phone::text ~ '^52[0-9]{10}$' THEN ARRAY[phone::text, '521' || right(phone::text, 10)]
-    WHEN phone::text ~ '^521[0-9]{10}$' THEN ARRAY[phone::text, '52' || right(phone::text, 10)]
-    WHEN phone::text ~ '^54[0-9]{10}$' THEN ARRAY[phone::text, '549' || right(phone::text, 10)]
-    WHEN phone::text ~ '^549[0-9]{10}$' THEN ARRAY[phone::text, '54' || right(phone::text, 10)]
-    ELSE ARRAY[phone::text] END;
+    WHEN phone::text !~ '^(5[2457]|84|22[59]|230|237|241)' THEN NULL
+    WHEN phone::text ~ '^55[0-9]{2}[6-9][0-9]{7}$' THEN left(phone::text, 4) || '9' || right(phone::text, 8)
+    WHEN phone::text ~ '^55[0-9]{2}9[6-9][0-9]{7}$' THEN left(phone::text, 4) || right(phone::text, 8)
+    WHEN phone::text ~ '^521[0-9]{10}$' THEN '52' || right(phone::text, 10)
+    WHEN phone::text ~ '^52[0-9]{10}$' THEN '521' || right(phone::text, 10)
+    WHEN phone::text ~ '^54[0-9]{10}$' THEN '549' || right(phone::text, 10)
+    WHEN phone::text ~ '^549[0-9]{10}$' THEN '54' || right(phone::text, 10)
+    WHEN phone::text ~ '^225[04-9][7-9][0-9]{6}$' THEN '22507' || right(phone::text, 8)
+    WHEN phone::text ~ '^22507[04-9][7-9][0-9]{6}$' THEN '225' || right(phone::text, 8)
+    WHEN phone::text ~ '^225[04-9][4-6][0-9]{6}$' THEN '22505' || right(phone::text, 8)
+    WHEN phone::text ~ '^22505[04-9][4-6][0-9]{6}$' THEN '225' || right(phone::text, 8)
+    WHEN phone::text ~ '^225[04-9][0-3][0-9]{6}$' THEN '22501' || right(phone::text, 8)
+    WHEN phone::text ~ '^22501[04-9][0-3][0-9]{6}$' THEN '225' || right(phone::text, 8)
+    WHEN phone::text ~ '^225[23][0-9][1-79][0-9]{5}$' THEN '22527' || right(phone::text, 8)
+    WHEN phone::text ~ '^22527[23][0-9][1-79][0-9]{5}$' THEN '225' || right(phone::text, 8)
+    WHEN phone::text ~ '^225[23][0-9]0[0-9]{5}$' THEN '22525' || right(phone::text, 8)
+    WHEN phone::text ~ '^22525[23][0-9]0[0-9]{5}$' THEN '225' || right(phone::text, 8)
+    WHEN phone::text ~ '^225[23][0-9]8[0-9]{5}$' THEN '22521' || right(phone::text, 8)
+    WHEN phone::text ~ '^22521[23][0-9]8[0-9]{5}$' THEN '225' || right(phone::text, 8)
+    WHEN phone::text ~ '^229[2-9][0-9]{7}$' THEN '22901' || right(phone::text, 8)
+    WHEN phone::text ~ '^22901[2-9][0-9]{7}$' THEN '229' || right(phone::text, 8)
+    WHEN phone::text ~ '^2410[256][0-9]{6}$' THEN '2416' || right(phone::text, 7)
+    WHEN phone::text ~ '^2416[256][0-9]{6}$' THEN '2410' || right(phone::text, 7)
+    WHEN phone::text ~ '^2410[47][0-9]{6}$' THEN '2417' || right(phone::text, 7)
+    WHEN phone::text ~ '^2417[47][0-9]{6}$' THEN '2410' || right(phone::text, 7)
+    WHEN phone::text ~ '^24101[0-9]{6}$' THEN '2411' || right(phone::text, 7)
+    WHEN phone::text ~ '^24111[0-9]{6}$' THEN '2410' || right(phone::text, 7)
+    WHEN phone::text ~ '^237[679][0-9]{7}$' THEN '2376' || right(phone::text, 8)
+    WHEN phone::text ~ '^2376[679][0-9]{7}$' THEN '237' || right(phone::text, 8)
+    WHEN phone::text ~ '^237(?:22|33)[0-9]{6}$' THEN '2372' || right(phone::text, 8)
+    WHEN phone::text ~ '^2372(?:22|33)[0-9]{6}$' THEN '237' || right(phone::text, 8)
+    WHEN phone::text ~ '^230[79][0-9]{6}$' THEN '2305' || right(phone::text, 7)
+    WHEN phone::text ~ '^2305[79][0-9]{6}$' THEN '230' || right(phone::text, 7)
+    WHEN phone::text ~ '^57(?:[125-8][0-9]|4[0-57-9])[0-9]{6}$' THEN '5760' || right(phone::text, 8)
+    WHEN phone::text ~ '^5760(?:[125-8][0-9]|4[0-57-9])[0-9]{6}$' THEN '57' || right(phone::text, 8)
+    WHEN phone::text ~ '^8412[068][0-9]{7}$' THEN '847' || right(phone::text, 8)
+    WHEN phone::text ~ '^847[068][0-9]{7}$' THEN '8412' || right(phone::text, 8)
+    WHEN phone::text ~ '^84121[0-9]{7}$' THEN '8479' || right(phone::text, 7)
+    WHEN phone::text ~ '^8479[0-9]{7}$' THEN '84121' || right(phone::text, 7)
+    WHEN phone::text ~ '^84122[0-9]{7}$' THEN '8477' || right(phone::text, 7)
+    WHEN phone::text ~ '^8477[0-9]{7}$' THEN '84122' || right(phone::text, 7)
+    WHEN phone::text ~ '^8412[3-5][0-9]{7}$' THEN '848' || right(phone::text, 8)
+    WHEN phone::text ~ '^848[3-5][0-9]{7}$' THEN '8412' || right(phone::text, 8)
+    WHEN phone::text ~ '^84127[0-9]{7}$' THEN '8481' || right(phone::text, 7)
+    WHEN phone::text ~ '^8481[0-9]{7}$' THEN '84127' || right(phone::text, 7)
+    WHEN phone::text ~ '^84129[0-9]{7}$' THEN '8482' || right(phone::text, 7)
+    WHEN phone::text ~ '^8482[0-9]{7}$' THEN '84129' || right(phone::text, 7)
+    WHEN phone::text ~ '^8416[2-9][0-9]{7}$' THEN '843' || right(phone::text, 8)
+    WHEN phone::text ~ '^843[2-9][0-9]{7}$' THEN '8416' || right(phone::text, 8)
+    WHEN phone::text ~ '^8418[68][0-9]{7}$' THEN '845' || right(phone::text, 8)
+    WHEN phone::text ~ '^845[68][0-9]{7}$' THEN '8418' || right(phone::text, 8)
+    WHEN phone::text ~ '^84199[0-9]{7}$' THEN '8459' || right(phone::text, 7)
+    WHEN phone::text ~ '^8459[0-9]{7}$' THEN '84199' || right(phone::text, 7)
+END;
+
+-- The spellings of one phone, as digits, itself first.
+CREATE FUNCTION phone_spellings(phone bigint) RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN array_remove(ARRAY[phone::text, other_spelling(phone)], NULL);
 
 -- What a recipient answered to one message: what quotes it, and what came within a week after it and quotes nothing. The
 -- service's times have whole seconds. A person's messages are always found by the person: OFFSET 0 keeps the planner from
