@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from drumbeat.campaigns.audience.check.inspection import Inspection, inspect_audience
-from drumbeat.campaigns.audience.check.row_check import RowRules, row_check
+from drumbeat.campaigns.audience.check.row_check import row_check
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.open.opening import open_table
 from drumbeat.campaigns.phones.kinds import Kind
 from drumbeat.engine.errors import ConfigurationError

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drumbeat.campaigns.audience.check.row_check import RowRules, row_check
+from drumbeat.campaigns.audience.check.row_check import row_check
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.open.opening import open_table
 from drumbeat.campaigns.audience.suppression_list import import_suppressions
 from drumbeat.campaigns.changing.derived import cloned, edit_campaign

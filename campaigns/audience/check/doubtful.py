@@ -53,9 +53,9 @@ _PLACEHOLDER = re.compile(
 _WHOLE_PLACEHOLDER = re.compile(r"\{[A-Za-z_][\w .-]*\}|\[[A-Za-z_][\w .-]*\]|<[A-Za-z_][\w .-]*>|«[^«»]+»")
 _CODE = re.compile(r"[A-Za-z0-9_-]+")
 _PLACEHOLDER_SIGNS = ("{", "%", "*|", "[", "<", "«")
-# A first letter of UTF-8 as code pages read it (Windows-1252 and its like, 1250, 1251, Macintosh, DOS), and
-# what they read as its second byte. The pattern begins with one class: so a whole column is searched several
-# times as fast as with alternatives.
+# A first letter of UTF-8 as code pages read it (Windows-1252 and its like, 1250, 1251, Macintosh, DOS),
+# before what they read as its second byte. The pattern begins with one class: a whole column is searched
+# several times as fast as with alternatives.
 _GARBLED = re.compile(
     "[\xc2-\xf4\u0102\u0110\u0139\u0420\u0421\u221a\u251c\u252c]"
     "[\x80-\xbf\u0104\u0105\u011e\u011f\u0130\u0131\u013d\u013e\u0141\u0142\u0152\u0153\u015a-\u0165\u0178-\u017e\u0192"

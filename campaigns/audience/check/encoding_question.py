@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 
 from drumbeat.campaigns.audience.check.columns import MissingColumn
-from drumbeat.campaigns.audience.check.row_check import RowRules, row_check
+from drumbeat.campaigns.audience.check.row_check import row_check
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.open.encoding import Encoding, UnreadableAudience, bytes_of
 from drumbeat.campaigns.audience.open.encoding_candidates import Candidate, candidates
 from drumbeat.campaigns.audience.open.opening import OpenAudience

@@ -13,12 +13,11 @@ from drumbeat.campaigns.audience.check.glimpse import with_phones_proposed
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, require_no_reject_list
 from drumbeat.campaigns.audience.check.row_check import (
     FIRST_ROWS,
-    PHONES_ONLY,
     FirstRow,
-    RowRules,
     require_known_countries,
     row_check,
 )
+from drumbeat.campaigns.audience.check.row_rules import PHONES_ONLY, RowRules
 from drumbeat.campaigns.audience.open.opening import open_table
 from drumbeat.campaigns.finding import Findings, ListFinding
 from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions

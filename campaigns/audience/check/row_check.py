@@ -5,7 +5,7 @@ if their column fails.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress, islice, repeat
 from typing import NamedTuple
@@ -14,8 +14,10 @@ from drumbeat.campaigns.audience.check.cleaning import column_of
 from drumbeat.campaigns.audience.check.columns import MissingColumn, MissingPhones, column_index
 from drumbeat.campaigns.audience.check.corrections import corrected
 from drumbeat.campaigns.audience.check.doubtful import doubts_about
-from drumbeat.campaigns.audience.check.header_media import HeaderMedia, HeaderMediaCheck
+from drumbeat.campaigns.audience.check.header_media import HeaderMediaCheck
 from drumbeat.campaigns.audience.check.message_rules import MessageRules, require_room, too_long
+from drumbeat.campaigns.audience.check.row_rules import RowRules
+from drumbeat.campaigns.audience.check.suspects import suspects
 from drumbeat.campaigns.audience.check.template_choice import TemplateChoice, TemplateChooser
 from drumbeat.campaigns.audience.check.value_check import CheckedColumn, ValueCheck, findings_of
 from drumbeat.campaigns.audience.open.cell_error import cell_problem, failing_cells
@@ -25,15 +27,13 @@ from drumbeat.campaigns.options.param_texts import is_literal
 from drumbeat.campaigns.options.sources import Corrections
 from drumbeat.campaigns.output.spreadsheet import as_written, is_export, is_variable_column, safe_cell
 from drumbeat.campaigns.phones.country_column import country_like
-from drumbeat.campaigns.phones.kinds import Kind
 from drumbeat.campaigns.phones.phone_counts import PhoneCounts, count_phones
-from drumbeat.campaigns.phones.phone_reader import UNKNOWN, PhoneReader, PhoneRules, ReadPhones
+from drumbeat.campaigns.phones.phone_reader import UNKNOWN, PhoneReader, ReadPhones
 from drumbeat.campaigns.phones.plain_digits import NO_COLUMN, PlainDigits, require_countries
 from drumbeat.campaigns.reject import Reject
-from drumbeat.engine.core.template.variable import REPLACEMENT, VARIABLE_CHARACTERS_MAX, check_variable
+from drumbeat.engine.core.template.variable import check_variable
 from drumbeat.engine.errors import UsageError
 
-_SPACES_TOO_MANY = " " * 5
 _NAME_THE_PHONES = "; name the column of the phone numbers with {phone_column}"
 
 
@@ -79,54 +79,6 @@ class CheckedBatch:
     def first_rows(self, most: int = FIRST_ROWS) -> list[FirstRow]:
         indexes = self.template_indexes or repeat(0)
         return list(islice(map(FirstRow, self.lines, self.phones, indexes, self.variables), most))
-
-
-@dataclass(frozen=True, slots=True)
-class RowRules:
-    """The requirements that each row must meet, whatever the form of the audience.
-
-    `params` has a column for each placeholder in order, or `=text` for a fixed text. `region` is the country
-    of national numbers. `mapped` leads from another name for a column to its name in the audience. `defaults`
-    leads from a column to the text for its empty cells. Columns are given by either name. `repair_old` are
-    countries whose old numbers are repaired. `country_column` names the country of each row; NO_COLUMN says
-    that none does. `first_number`, `leave_out` and `only_mobile` are those of `PhoneRules`. `choice` says
-    which of several templates a row gets. `media` is set if the first of `params` is the media of the header.
-    `corrections` are rows that stand in for those of the audience. `is_stored` says that the rows are
-    recipients of a campaign, and that the first column has their phones as they are stored. `message` is
-    what the messages demand of the values. `keep_spaces`, `repairs` and `empties_words` are requests about
-    values: spaces at their ends stay, what is broken is repaired where that is certain, and words for "no
-    value" are empty cells.
-    """
-
-    phone_column: str = "phone"
-    params: tuple[str, ...] = ()
-    region: str | None = None
-    mapped: Mapping[str, str] = field(default_factory=dict)
-    defaults: Mapping[str, str] = field(default_factory=dict)
-    repair_old: tuple[str, ...] = ()
-    media: HeaderMedia | None = None
-    choice: TemplateChoice | None = None
-    corrections: Corrections = field(default_factory=dict)
-    is_stored: bool = False
-    country_column: str | None = None
-    first_number: bool = False
-    leave_out: frozenset[Kind] = frozenset()
-    only_mobile: bool = False
-    message: MessageRules | None = None
-    keep_spaces: bool = False
-    repairs: bool = False
-    empties_words: bool = False
-
-    @property
-    def phones(self) -> PhoneRules:
-        return PhoneRules(self.region, self.repair_old, self.first_number, self.leave_out, self.only_mobile)
-
-    @property
-    def literals(self) -> list[str]:
-        return [param[1:] for param in self.params if is_literal(param)]
-
-
-PHONES_ONLY = RowRules()
 
 
 class StoredPhones:
@@ -413,38 +365,6 @@ def _check_texts(rules: RowRules) -> None:
                 "the text of {default} {column}={text!r} cannot be sent: {problem}",
                 values={"column": column, "text": text, "problem": problem},
             )
-
-
-def suspects(cells: Collection[str], text: str) -> list[int]:
-    """Return the indexes of cells that `check_variable` may refuse; it accepts all others. `text` has the
-    cells between bars.
-    """
-    may_be_blank = "||" in text or " |" in text
-    found = [at for at, cell in enumerate(cells) if not cell.strip()] if may_be_blank else []
-    if (
-        text.isprintable()
-        and _SPACES_TOO_MANY not in text
-        and REPLACEMENT not in text
-        and max(map(len, cells)) <= VARIABLE_CHARACTERS_MAX
-    ):
-        return found
-    return found + [at for at, cell in enumerate(cells) if not surely_sendable((cell,))]
-
-
-def surely_sendable(variables: Sequence[str]) -> bool:
-    """Return true only if `check_variable` accepts all of these. This check is quick, and may refuse good
-    variables.
-
-    Printable text has no line break, tab or NUL; an empty or blank variable strips to nothing.
-    """
-    joined = "".join(variables)
-    return (
-        joined.isprintable()
-        and len(joined) <= VARIABLE_CHARACTERS_MAX
-        and _SPACES_TOO_MANY not in joined
-        and REPLACEMENT not in joined
-        and all(map(str.strip, variables))
-    )
 
 
 def _line_of(reject: Reject) -> int:

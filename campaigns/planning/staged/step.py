@@ -18,7 +18,8 @@ from drumbeat.campaigns.audience.check.reject_file import (
     default_rejects_path,
     require_no_reject_list,
 )
-from drumbeat.campaigns.audience.check.row_check import RowRules, require_known_countries
+from drumbeat.campaigns.audience.check.row_check import require_known_countries
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.check.staged_batch import CheckSpec
 from drumbeat.campaigns.audience.open.encoding import Encoding
 from drumbeat.campaigns.audience.open.reader import AudienceTable
