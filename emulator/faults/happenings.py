@@ -134,20 +134,24 @@ def number_change(options: Options) -> Happens:
 
 
 def account_event(options: Options) -> Happens:
-    """Announce an event of the account, or of another `account`. Option with default: `event` (DISABLED_UPDATE)."""
+    """Announce an event of the account, or of another `account`. Option with default: `event`
+    (DISABLED_UPDATE).
+    """
     event, account = str(options.get("event", "DISABLED_UPDATE")), _account(options)
     return Happens(lambda world, accepted: world.tell_account(accepted, account, event))
 
 
 def account_review(options: Options) -> Happens:
-    """Announce the review of the account, or of another `account`. Option with default: `decision` (REJECTED)."""
+    """Announce the review of the account, or of another `account`. Option with default: `decision`
+    (REJECTED).
+    """
     decision, account = str(options.get("decision", "REJECTED")), _account(options)
     return Happens(lambda world, accepted: world.review_account(accepted, account, decision))
 
 
 def template_event(options: Options) -> Happens:
-    """Bring an event of the message's template. Option with default: `event` (FLAGGED). With another `account`,
-    it is of a template of the same name there, and nothing changes here.
+    """Bring an event of the message's template. Option with default: `event` (FLAGGED). With another
+    `account`, it is of a template of the same name there, and nothing changes here.
     """
     event, account = one_of(options, "event", "FLAGGED", TEMPLATE_EVENTS), _account(options)
     return Happens(lambda world, accepted: world.change_template(accepted, account, event))
@@ -160,16 +164,16 @@ def template_quality(options: Options) -> Happens:
 
 
 def template_category(options: Options) -> Happens:
-    """Set another category of the message's template. Options with defaults: `category` (MARKETING), `upcoming`
-    (no).
+    """Set another category of the message's template. Options with defaults: `category` (MARKETING),
+    `upcoming` (no).
     """
     category, upcoming = one_of(options, "category", "MARKETING", CATEGORIES), flag_of(options, "upcoming")
     return Happens(lambda world, accepted: world.recategorise(accepted, category, upcoming=upcoming))
 
 
 def tier_change(options: Options) -> Happens:
-    """Set another messaging limit of the number, by any word. Options with defaults: `word` (TIER_2K), `event`
-    (DOWNGRADE).
+    """Set another messaging limit of the number, by any word. Options with defaults: `word` (TIER_2K),
+    `event` (DOWNGRADE).
     """
     word, event = str(options.get("word", "TIER_2K")), str(options.get("event", "DOWNGRADE"))
     return Happens(lambda world, accepted: world.set_tier(accepted, word, event))
