@@ -86,7 +86,7 @@ class Reviewer:
     def rate(self, account_id: str, template: Template, score: str) -> None:
         """Set the quality of a template, and announce it."""
         value = template.announcement(previous_quality_score=template.quality, new_quality_score=score)
-        template.quality = score
+        template.quality, template.rated_s = score, self._clock.unix_s()
         self._announce(Update(account_id, None, TEMPLATE_QUALITY, value))
 
     def recategorise(

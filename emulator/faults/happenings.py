@@ -134,16 +134,16 @@ def number_change(options: Options) -> Happens:
 
 
 def account_event(options: Options) -> Happens:
-    """Announce an event of the account, or of another `account`. Option with default:
-    `event` (DISABLED_UPDATE).
+    """Announce an event of the account, or of another `account`. Option with default: `event`
+    (DISABLED_UPDATE).
     """
     event, account = str(options.get("event", "DISABLED_UPDATE")), _account(options)
     return Happens(lambda world, accepted: world.tell_account(accepted, account, event))
 
 
 def account_review(options: Options) -> Happens:
-    """Announce the review of the account, or of another `account`. Option with default:
-    `decision` (REJECTED).
+    """Announce the review of the account, or of another `account`. Option with default: `decision`
+    (REJECTED).
     """
     decision, account = str(options.get("decision", "REJECTED")), _account(options)
     return Happens(lambda world, accepted: world.review_account(accepted, account, decision))
