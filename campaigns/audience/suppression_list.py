@@ -6,8 +6,8 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
-from drumbeat.campaigns.audience.check.columns import MissingPhones
-from drumbeat.campaigns.audience.check.glimpse import with_phones_proposed
+from drumbeat.campaigns.audience.check.columns import MissingColumn
+from drumbeat.campaigns.audience.check.glimpse import with_phones_proposed, with_remedy
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, default_rejects_path
 from drumbeat.campaigns.audience.check.row_check import require_known_countries, row_check
 from drumbeat.campaigns.audience.check.row_rules import RowRules
@@ -56,8 +56,8 @@ async def import_suppressions(
         rules = RowRules(phone_column, region=region, repair_old=EVERY_CHANGE, country_column=country_column)
         try:
             check = row_check(reader.header, reader.name, rules)
-        except MissingPhones as error:
-            raise await asyncio.to_thread(with_phones_proposed, error, source) from error
+        except MissingColumn as error:
+            raise await asyncio.to_thread(with_remedy, error, source) from error
         batches = check.batches(reader)
         plain = PlainDigits()
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:

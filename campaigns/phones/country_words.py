@@ -24,51 +24,65 @@ _LANGUAGE_CODES = """
 """
 # Names in use that CLDR does not have.
 _OTHER_NAMES = {
-    "AE": "UAE, Emirates",
+    "AE": "UAE, Emirates, BAE, EAU, VAE",
     "AT": "Oesterreich",
     "BA": "Bosnia",
     "BN": "Brunei Darussalam",
     "BO": "Plurinational State of Bolivia",
-    "CD": "DR Congo, DRC, Democratic Republic of the Congo, Congo Kinshasa, Zaire",
+    "BR": "Federative Republic of Brazil",
+    "BY": "Weißrussland, Belorussia, Белоруссия",
+    "CD": "DR Congo, DRC, Democratic Republic of the Congo, Congo Kinshasa, Congo DRC, Zaire",
     "CG": "Republic of the Congo, Congo Brazzaville",
-    "CI": "Ivory Coast, Cote Ivoire, Elfenbeinküste",
+    "CH": "SUI",
+    "CI": "Ivory Coast, Cote Ivoire, Elfenbeinküste, Fildişi Sahili",
     "CN": "PRC, China Mainland, Mainland China, People's Republic of China",
     "CV": "Cape Verde",
-    "CZ": "Czech Republic, Tschechische Republik",
-    "DE": "BRD, Federal Republic of Germany",
-    "FM": "Micronesia",
+    "CZ": "Czech Republic, Tschechische Republik, República Checa, Repubblica Ceca, République tchèque, "
+    "Rép. tchèque, Çek Cumhuriyeti, Czech Rep.",
+    "DE": "BRD, Federal Republic of Germany, GER",
+    "DO": "Rep. Dominicana, Dominican Rep.",
+    "ES": "Kingdom of Spain",
+    "FK": "Falkland Islands (Malvinas)",
+    "FM": "Micronesia, Federated States of Micronesia",
     "GB": "Great Britain, Britain, England, Scotland, Wales, Northern Ireland, Großbritannien, "
     "Angleterre, Inglaterra, Gran Bretaña, Inghilterra, Gran Bretagna, Engeland, United Kingdom of Great "
-    "Britain and Northern Ireland",
+    "Britain and Northern Ireland, İngiltere, Англия, Англія, Anglia, Grande-Bretagne, Grã-Bretanha, Αγγλία",
     "GR": "Hellas",
     "HK": "Hong Kong, Hongkong",
+    "IE": "Republic of Ireland",
     "IR": "Islamic Republic of Iran",
-    "KP": "DPRK",
-    "KR": "Korea, Republic of Korea",
-    "LA": "Lao PDR",
+    "JP": "日本国",
+    "KP": "DPRK, Democratic People's Republic of Korea",
+    "KR": "Korea, Republic of Korea, Corea, Kore",
+    "LA": "Lao PDR, Lao People's Democratic Republic",
     "MD": "Republic of Moldova",
-    "MK": "Macedonia",
-    "MM": "Burma",
+    "MK": "Macedonia, the former Yugoslav Republic of Macedonia, FYROM",
+    "MM": "Burma, Birma, Birmania, Birmanie",
     "MO": "Macau, Macao",
-    "NL": "Holland, The Netherlands",
+    "NL": "Holland, The Netherlands, Kingdom of the Netherlands, Holanda, Hollande, Olanda, Голландия, "
+    "Ολλανδία, NED",
     "PS": "Palestine, State of Palestine",
-    "RU": "Russian Federation",
+    "RU": "Russian Federation, РФ, Российская Федерация",
     "SA": "KSA",
+    "SX": "Sint Maarten (Dutch part)",
     "SY": "Syrian Arab Republic",
     "SZ": "Swaziland",
     "TL": "East Timor",
     "TR": "Turkey, Tuerkei",
-    "TW": "Taiwan ROC, Chinese Taipei",
+    "TT": "Trinidad",
+    "TW": "Taiwan ROC, Taiwan Province of China, Chinese Taipei, 臺灣",
     "TZ": "United Republic of Tanzania",
     "US": "USA, U.S., U.S.A., United States of America, America, EEUU, EE.UU., États-Unis d'Amérique, EUA, "
-    "Estados Unidos de América",
+    "Estados Unidos de América, ABD, SUA, VSA, США, САЩ, ΗΠΑ, アメリカ, 米国",
     "VA": "Holy See",
     "VE": "Bolivarian Republic of Venezuela",
     "VN": "Viet Nam",
+    "ZA": "RSA",
 }
 _CALLING_CODE = re.compile(r"(?:\+|00)? *([1-9][0-9]{0,2})(?:[ -]?[0-9]{3})?(?:\.0)?")
 _NORTH_AMERICA = "1"
 _PARTS = re.compile(r"[()\[\]/,;:|]+|\s[-–—]+\s|\s(?=\+)|(?<=[0-9])\s+(?=[^\W\d_])")
+_INVERTED = re.compile(r"\A([^,(]+?)(?:, *| *\()([^,()]+)\)?\Z")  # Korea, Republic of
 _WORD = re.compile(r"(?:[^\W_]|[\u0900-\u109f\u1780-\u17ff])+")  # with the vowel signs of Indian scripts
 _FLAG = re.compile("[\U0001f1e6-\U0001f1ff]{2}")
 _FLAG_A = 0x1F1E6
@@ -84,12 +98,13 @@ def region_named(text: str) -> str | None:
     word = normalize("NFKC", _FLAG.sub(_letters_of_flag, text[: WORD_CHARACTERS_MAX + 1])).strip(" ;")
     if not word or len(word) > WORD_CHARACTERS_MAX:
         return None
-    return _of_word(word) or _of_parts([part for part in _PARTS.split(word) if part and part.strip()])
+    found = _of_word(word) or _of_word(_INVERTED.sub(r"\2 \1", word))
+    return found or _of_parts(_PARTS.split(word)) or _of_parts(word.split("-"))
 
 
 def _of_parts(parts: list[str]) -> str | None:
-    """Return the country that all parts name, as in `Germany (+49)`."""
-    regions = {_of_word(part.strip()) for part in parts}
+    """Return the country that all parts name, as in `Germany (+49)` and `US-USA`."""
+    regions = {_of_word(part.strip()) for part in parts if part.strip()}
     return regions.pop() if len(regions) == 1 else None
 
 

@@ -14,11 +14,13 @@ from drumbeat.campaigns.phones.kinds import kinds_of
     [
         (
             "US",
-            "US us USA U.S.A. +1 1 001 1.0 +1-787 America United_States Vereinigte_Staaten 🇺🇸 US_(+1) +1_US",
+            "US us USA U.S.A. +1 1 001 1.0 +1-787 America United_States Vereinigte_Staaten 🇺🇸 US_(+1) +1_US "
+            "ABD США SUA ΗΠΑ アメリカ",
         ),
         (
             "GB",
-            "GB gbr UK England Great_Britain United_Kingdom Royaume-Uni +44 0044 (+44) 44.0 Großbritannien",
+            "GB gbr UK England Great_Britain United_Kingdom Royaume-Uni +44 0044 (+44) 44.0 Großbritannien "
+            "İngiltere Англия Anglia",
         ),
         ("DE", "DE DEU Germany Deutschland Allemagne Alemania Niemcy ドイツ 德国 Германия +49 DE_-_Germany"),
         ("CI", "CI CIV Ivory_Coast Côte_d'Ivoire Cote_d’Ivoire Elfenbeinküste +225"),
@@ -28,6 +30,9 @@ from drumbeat.campaigns.phones.kinds import kinds_of
         ("IN", "IN India भारत +91"),
         ("EG", "EG مصر Egypten"),
         ("XK", "XK Kosovo +383"),
+        ("NL", "NL Holanda Hollande Голландия The_Netherlands"),
+        ("BY", "BY Weißrussland Belarus"),
+        ("KR", "Korea,_Republic_of Korea_(the_Republic_of) South_Korea"),
     ],
 )
 def test_a_country_is_known_by_its_codes_and_names(region: str, words: str) -> None:
@@ -50,6 +55,10 @@ def test_anything_else_names_no_country(word: str) -> None:
         ("País,celular", "País"),
         ("Ländervorwahl,Nummer", "Ländervorwahl"),
         ("phone,Default Address Country Code", "Default Address Country Code"),
+        ("phone,Land/Region,name", "Land/Region"),
+        ("phone,ülke kodu,ad", "ülke kodu"),
+        ("phone,код страны", "код страны"),
+        ("phone,dial", "dial"),
         ("phone,island,pay", None),
     ],
 )

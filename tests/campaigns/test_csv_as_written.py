@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from drumbeat.campaigns.audience.check.columns import column_index
+from drumbeat.campaigns.audience.check.columns import MissingColumn, column_index
+from drumbeat.campaigns.audience.check.inspection import inspect_audience
 from drumbeat.campaigns.audience.open import encoding, reader
 from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 from drumbeat.campaigns.audience.open.opening import open_table
@@ -194,3 +195,20 @@ def test_a_table_that_begins_like_something_else_is_read(header: str, write_audi
     found, rows, _ = read(write_audience(f"{header}\n1,2\n"))
     assert len(found) == 2
     assert len(rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("Report:;May\nDate:;2026-05-01\nphone;name;x\n+14155550100;Mia;1\n", "line 3 names it"),
+        ("Customers, May 2026\nphone;name\n+14155550100;Mia\n", "line 2 names it"),
+        ("----,----\nphone,name\n+14155550100,Mia\n", "line 2 names it"),
+        ("+14155550100,Mia\n+14155550101,Noa\n", "the first line holds a phone"),
+        ("number,name\n+14155550100,Mia\n", 'phone_column "number"'),
+    ],
+)
+def test_a_missing_column_is_looked_for_in_the_rows(text: str, remedy: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(MissingColumn, match=remedy):
+        inspect_audience(path, rejects_path=tmp_path / "b.csv")

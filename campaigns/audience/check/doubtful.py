@@ -48,7 +48,7 @@ _ENTITIES_MAX = 3  # an entity may be of an entity: &amp;amp;
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}")
 # Of message templates elsewhere. In one pair of brackets also people write something.
 _PLACEHOLDER = re.compile(
-    r"\{\{[^{}]*\}\}|\$\{[^{}]+\}|%{1,2}[A-Za-z_][\w.-]*%{1,2}|\*\|[^|]+\|\*|\[\[[^\[\]]+\]\]|<<[^<>]+>>"
+    r"\{\{[^{}]*\}\}|\$\{[^{}]+\}|%{1,2}(?![0-9A-Fa-f]{2}%)[A-Za-z_][\w.-]*%{1,2}|\*\|[^|]+\|\*|\[\[[^\[\]]+\]\]|<<[^<>]+>>"
 )
 _WHOLE_PLACEHOLDER = re.compile(r"\{[A-Za-z_][\w .-]*\}|\[[A-Za-z_][\w .-]*\]|<[A-Za-z_][\w .-]*>|«[^«»]+»")
 _CODE = re.compile(r"[A-Za-z0-9_-]+")
@@ -57,10 +57,17 @@ _PLACEHOLDER_SIGNS = ("{", "%", "*|", "[", "<", "«")
 # before what they read as its second byte. The pattern begins with one class: a whole column is searched
 # several times as fast as with alternatives.
 _GARBLED = re.compile(
-    "[\xc2-\xf4\u0102\u0110\u0139\u0420\u0421\u221a\u251c\u252c]"
-    "[\x80-\xbf\u0104\u0105\u011e\u011f\u0130\u0131\u013d\u013e\u0141\u0142\u0152\u0153\u015a-\u0165\u0178-\u017e\u0192"
-    "\u02c6\u02c7\u02d8-\u02dd\u0402\u0403\u0409-\u040f\u0452\u0453\u0459-\u045f\u0490\u0491\u2013-\u2122\u2500-\u25ff]"
+    "[\xc2-\xf4\u0102\u0110\u0139\u0192\u0413-\u0415\u0420\u0421\u0432\u2013\u2014\u201a\u221a\u2248\u2500\u251c\u252c\u253c](?:"
+    "(?<=[\xc2-\xf4])[\x80-\xbf\u011e\u011f\u0130\u0131\u0152\u0153\u015e-\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u2122]"
+    "|(?<=[\u0102\u0139\u0110\xc4\xc2])[\xa0-\xbf\u0104\u0105\u013d\u013e\u0141\u0142\u015a-\u0165\u0179-\u017e\u02c7"
+    "\u02d8-\u02dd\u2013-\u2122]"
+    "|(?<=[\u0420\u0421])[\u0402\u0403\u0409-\u040f\u0452\u0453\u0459-\u045f\u0490\u0491\xa0-\xbb\u2013-\u2122]"
+    "|(?<=[\u0413-\u0415\u0432])[\u0402\u0403\u0406-\u040f\u0452-\u045f\u0490\u0491\xa0-\xbb\u2013-\u2122]"
+    "|(?<=[\u221a\u0192\u2248\u2013\u2014\u201a\u251c\u2500\u253c\u252c\xd0\xf0\xd5\xd4])[^\x00-\x7f])"
 )
+
+_CODE_PAGES = ("cp1252", "cp1250", "cp1251", "cp1254", "latin-1", "mac_roman", "cp850", "cp437")
+_EUROPEAN = re.compile("[\xc0-\u017f\u0218-\u021b\u1e00-\u1eff\u2013-\u2026\u20ac]")
 
 
 class Doubt(NamedTuple):
@@ -196,11 +203,20 @@ def ungarbled(cell: str) -> str:
         return cell
     if (fixed := _fix_encoding()(cell)) != cell:
         return fixed
-    # The library judges by sentences. A short name that is valid UTF-8 in a code page is garbled too: no name
-    # is so by chance.
-    for codec in ("cp1252", "cp1250", "cp1251", "cp1254", "latin-1"):
-        try:
-            return cell.encode(codec).decode("utf-8")
-        except UnicodeError:
-            continue
-    return cell
+    # The library judges by sentences. A short name that is valid UTF-8 in a code page is garbled too.
+    return next(filter(None, (_restored(cell, codec) for codec in _CODE_PAGES)), cell)
+
+
+def _restored(cell: str, codec: str) -> str | None:
+    """Return a text that was read in a code page; None if that is not certain.
+
+    Two signs such as the end of CAFÉ® may be valid UTF-8 by chance. Those of several letters are not, and
+    neither are those of a letter of Europe in a word.
+    """
+    try:
+        text = cell.encode(codec).decode("utf-8")
+    except UnicodeError:
+        return None
+    letters = [character for character in text if not character.isascii()]
+    is_word = any(character.isascii() and character.isalpha() for character in text)
+    return text if len(letters) > 1 or (is_word and _EUROPEAN.fullmatch(letters[0])) else None

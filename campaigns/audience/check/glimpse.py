@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from drumbeat.campaigns.audience.check.columns import MissingPhones, has_column
 from drumbeat.campaigns.audience.check.encoding_question import encoding_candidates
 from drumbeat.campaigns.audience.check.phone_columns import phone_columns
 from drumbeat.campaigns.audience.check.reject_file import require_no_reject_list
@@ -13,6 +14,7 @@ from drumbeat.campaigns.audience.open.encoding_candidates import Candidate
 from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
 from drumbeat.campaigns.audience.open.reader import AudienceTable, is_blank
 from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
+from drumbeat.campaigns.phones.normaliser import Normaliser
 from drumbeat.engine.core.template.language import find_language
 from drumbeat.engine.core.template.placeholder import Placeholder
 from drumbeat.engine.errors import DrumbeatError
@@ -21,6 +23,7 @@ SAMPLE_ROWS = 3
 NAMED_MAX = 5  # columns in an error
 GUESS_ROWS = 100  # enough to tell a column of phones from others
 _LANGUAGE_WORDS = ("lang", "sprache", "locale", "idioma")
+_CELL_ENDS = re.compile(r"[,;|\t]")
 _PLAIN = re.compile(r"[\W_]+")
 
 
@@ -62,6 +65,30 @@ def glimpse_table(table: AudienceTable) -> Glimpse:
     rows = list(islice(filled, GUESS_ROWS))
     samples = [[row[index] for row in rows[:SAMPLE_ROWS]] for index in range(len(table.header))]
     return Glimpse(tuple(table.header), samples, table.form, phone_columns(table.header, rows))
+
+
+def with_remedy(error: DrumbeatError, source: OpenAudience) -> DrumbeatError:
+    """Return an error about a missing column with the remedy that the rows show: they name the columns in a
+    line further down, or the first line is a recipient, or other columns hold the phones.
+    """
+    wanted = "" if error.values is None else str(error.values.get("wanted", ""))
+    if wanted and (remedy := _remedy_of_header(source.table_again(), wanted)):
+        values = {**(error.values or {}), "remedy": remedy}
+        return type(error)(error.forms[0], where=error.where, remedy="{remedy}", key=error.key, values=values)
+    return with_phones_proposed(error, source) if isinstance(error, MissingPhones) else error
+
+
+def _remedy_of_header(table: AudienceTable, wanted: str) -> str:
+    """Return how to correct a table whose first line does not name the columns; empty if it does."""
+    batch = next(iter(table.batches()))
+    rows = [("\t".join(row), line) for row, line in zip(batch.rows, batch.lines, strict=True)]
+    rows += [(reject.value, reject.line) for reject in batch.rejects]
+    for text, line in sorted(rows, key=lambda row: row[1])[:GUESS_ROWS]:
+        if has_column([cell.strip() for cell in _CELL_ENDS.split(text)], wanted):
+            return f"line {line} names it: delete the lines above the names of the columns"
+    if any(isinstance(Normaliser().normalise(name), int) for name in table.header):
+        return "the first line holds a phone: put a line above it that names the columns"
+    return ""
 
 
 def with_phones_proposed(error: DrumbeatError, source: OpenAudience) -> DrumbeatError:

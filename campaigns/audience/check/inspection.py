@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from drumbeat.campaigns.audience.check.bad_rows import BadRows
-from drumbeat.campaigns.audience.check.columns import MissingPhones
+from drumbeat.campaigns.audience.check.columns import MissingColumn
 from drumbeat.campaigns.audience.check.duplicate_counter import DuplicateCounter
 from drumbeat.campaigns.audience.check.encoding_question import known_table
-from drumbeat.campaigns.audience.check.glimpse import with_phones_proposed
+from drumbeat.campaigns.audience.check.glimpse import with_remedy
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, require_no_reject_list
 from drumbeat.campaigns.audience.check.row_check import (
     FIRST_ROWS,
@@ -92,8 +92,8 @@ def inspect_audience(
         try:
             reader = known_table(source, reader, rules)
             check = row_check(reader.header, reader.name, rules)
-        except MissingPhones as error:
-            raise with_phones_proposed(error, source) from error
+        except MissingColumn as error:
+            raise with_remedy(error, source) from error
         rows = good = 0
         first: list[FirstRow] = []
         findings, counts, plain = Findings(), PhoneCounts(), PlainDigits()

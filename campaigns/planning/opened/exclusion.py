@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from drumbeat.campaigns.audience.check.columns import MissingColumn, has_column
+from drumbeat.campaigns.audience.check.glimpse import with_remedy
 from drumbeat.campaigns.audience.check.row_check import RowCheck, require_known_countries, row_check
 from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
@@ -69,7 +70,10 @@ async def _phones(source: OpenAudience, rules: RowRules, findings: Findings) -> 
     table = await asyncio.to_thread(source.table)
     for hidden in table.findings.of(ROWS_HIDDEN):
         findings.add(EXCLUDED_HIDDEN, "", hidden.lines, table.name, hidden.count)
-    check = _check(table.header, table.name, rules)
+    try:
+        check = _check(table.header, table.name, rules)
+    except MissingColumn as error:
+        raise await asyncio.to_thread(with_remedy, error, source) from error
     plain = PlainDigits()
     for batch in check.batches(table):
         plain.update(batch.plain)

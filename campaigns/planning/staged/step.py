@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from drumbeat.campaigns.audience.check.columns import MissingPhones
+from drumbeat.campaigns.audience.check.columns import MissingColumn
 from drumbeat.campaigns.audience.check.encoding_question import known_table
-from drumbeat.campaigns.audience.check.glimpse import with_phones_proposed
+from drumbeat.campaigns.audience.check.glimpse import with_remedy
 from drumbeat.campaigns.audience.check.parallel_check import staged_batches
 from drumbeat.campaigns.audience.check.reject_file import (
     RejectFile,
@@ -112,8 +112,8 @@ async def _stage_rows(
     session, check = opened.session, CheckSpec(table.header, table.name, rules, table.dialect)
     try:
         row_check = check.row_check()
-    except MissingPhones as error:
-        raise await asyncio.to_thread(with_phones_proposed, error, opened.source) from error
+    except MissingColumn as error:
+        raise await asyncio.to_thread(with_remedy, error, opened.source) from error
     with closing(staged_batches(table, check)) as batches:
         rows = await stage(session, batches, rejects, table.total_bytes, has_choice=rules.choice is not None)
     rows.findings.update(table.findings.for_columns(row_check.read_columns(table.header)))

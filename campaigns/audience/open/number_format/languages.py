@@ -74,5 +74,6 @@ def _identifier(language: str) -> str | None:
         number = int(language, 16)
         if number >> 24 > 1 or number >> 16 & 0xFF not in _GREGORIAN:
             return None
-        return windows_locale.get(number & 0xFFFF)
+        # FC19 is Russian, as 419 is, with the genitive of months.
+        return windows_locale.get(number & 0xFFFF) or windows_locale.get(number & 0x3FF | 0x400)
     return language.replace("-", "_") if _NAME.fullmatch(language) else None

@@ -77,11 +77,16 @@ _COLOUR = re.compile(r"black|blue|cyan|green|magenta|red|white|yellow|colou?r ?[
 _CONDITION = re.compile(r"(<=|>=|<>|<|>|=) *(-?[0-9]+(?:\.[0-9]+)?(?:E[+-]?[0-9]+)?)", re.IGNORECASE)
 _CURRENCY = re.compile(r"\$(?P<sign>[^-]*)(?:-(?P<language>.*))?", re.DOTALL)
 _ELAPSED = re.compile(r"h+|m+|s+", re.IGNORECASE)
+_HEX = re.compile(r"[0-9a-f]{1,8}")
 _COMPARE = {"<=": le, ">=": ge, "<>": ne, "<": lt, ">": gt, "=": eq}
 DATE, TIME, BOTH = "date", "time", "both"
 _SYSTEM = {"f800": DATE, "x-sysdate": DATE, "f400": TIME, "x-systime": TIME}
 # Letters that mean eras, other calendars or other digits. Elsewhere they are part of a word such as kg.
 _OTHER_CALENDARS = frozenset("abgnr")
+# A date in the letters of another language, such as TT.MM.JJJJ, which only a program writes.
+_LOCAL_DATE = re.compile(r"([^\W\d_])\1|j|u")
+_DECIMAL_COMMA = re.compile(r"[0#?],0{1,2}\Z")  # 0,00 would group digits, and is meant as 0.00
+_NO_LANGUAGE = frozenset({0x0, 0x10000, 0x1000000, 0x1010000})  # the computer's, with digits from 0 to 9
 _INCOMPLETE = frozenset('"[\\_*')
 
 
@@ -95,7 +100,7 @@ def parse(code: str) -> Sequence[Section] | None:
             sections.append(Section())
         elif not _add(sections[-1], found):
             return None
-    if len(sections) > SECTIONS_MAX or any(map(_has_other_calendar, sections)):
+    if len(sections) > SECTIONS_MAX or any(map(_is_foreign, sections)):
         return None
     return sections
 
@@ -134,11 +139,22 @@ def _add_bracket(section: Section, text: str) -> bool:
     language = (currency["language"] or "").lower()
     if (system := _SYSTEM.get(language)) is not None:
         section.system = BOTH if section.system else system
-    else:
+    elif not _HEX.fullmatch(language) or int(language, 16) not in _NO_LANGUAGE:
         section.language = section.language or language
     return True
 
 
-def _has_other_calendar(section: Section) -> bool:
-    """Return whether a section is for another calendar or other digits, or has letters that are not known."""
-    return not section.has(Kind.DIGIT) and not _OTHER_CALENDARS.isdisjoint(section.letters)
+def _is_foreign(section: Section) -> bool:
+    """Return whether a section is for another calendar or other digits, or is written for another language
+    than that of workbooks, which is English.
+    """
+    if _HEX.fullmatch(section.language) and int(section.language, 16) >> 24 > 1:
+        return True
+    if section.has(Kind.DIGIT):
+        signs = (Kind.DIGIT, Kind.COMMA, Kind.POINT)
+        return bool(
+            _DECIMAL_COMMA.search("".join(each.text for each in section.tokens if each.kind in signs))
+        )
+    if section.is_date and _LOCAL_DATE.search(section.letters):
+        return True
+    return not _OTHER_CALENDARS.isdisjoint(section.letters)
