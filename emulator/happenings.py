@@ -1,4 +1,4 @@
-"""What faults let happen after an accepted message, carried out by the parts of the service."""
+"""The events that faults bring after an accepted message, carried out by the parts of the service."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

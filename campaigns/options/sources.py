@@ -35,7 +35,7 @@ class PhoneKind(StrEnum):
 
 
 class HiddenRowsChoice(StrEnum):
-    """What is done with rows that a sheet does not show; `--hidden-rows` takes these words."""
+    """The choices for rows that a sheet does not show; `--hidden-rows` takes these words."""
 
     READ = "read"
     SKIP = "skip"

@@ -30,7 +30,7 @@ class ExportForm(StrEnum):
 
 
 class Separator(StrEnum):
-    """What stands between the cells of CSV. Spreadsheets of many countries, such as Germany and France,
+    """The signs between the cells of CSV. Spreadsheets of many countries, such as Germany and France,
     expect a semicolon.
     """
 

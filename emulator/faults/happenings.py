@@ -28,8 +28,8 @@ class Accepted(NamedTuple):
 
 
 class World(Protocol):
-    """What can happen after a message. `sender` is a word of `NAMINGS`. With another `account`, what happens
-    is announced as of that one, and nothing changes here.
+    """The events that can follow a message. `sender` is a word of `NAMINGS`. With another `account`, the
+    event is announced as of that one, and nothing changes here.
     """
 
     def write(self, accepted: Accepted, sender: str, message: dict[str, Any], /) -> None:

@@ -22,7 +22,9 @@ class CheckedColumn:
 
 
 class Cleaned(NamedTuple):
-    """What was seen in a batch, with the names of the columns, and the text of each column by index."""
+    """The doubts about the values of a batch, with the names of the columns, and the text of each column
+    by index.
+    """
 
     seen: list[tuple[str, Seen]]
     texts: dict[int, str]

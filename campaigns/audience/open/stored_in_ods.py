@@ -1,4 +1,4 @@
-"""What ODS stores about a sheet beside its values, from the XML of the workbook.
+"""A reader of the facts that ODS stores about a sheet beside its values, from the XML of the workbook.
 
 A cell stores what it shows as its text, beside its value. LibreOffice marks an error by its type and stores
 its name as the text. Other writers store 0, and the name as the text.

@@ -1,4 +1,4 @@
-"""What XLS stores about a sheet beside its values, from the records of its stream.
+"""A reader of the facts that XLS stores about a sheet beside its values, from the records of its stream.
 
 A formula always stores a result there. Programs that do not know it store an empty text, as a spreadsheet
 does for a formula whose text is empty. The two cannot be told apart, so both are formulas without a result.

@@ -1,4 +1,4 @@
-"""What XLSX stores about a sheet beside its values, from the XML of its parts.
+"""A reader of the facts that XLSX stores about a sheet beside its values, from the XML of its parts.
 
 A cell is lost if it holds an error, or a formula without a result. Some writers store 0 for a result that
 they do not know, and ask the spreadsheet to compute all formulas when it opens the workbook: there, 0 is no

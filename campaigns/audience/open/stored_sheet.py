@@ -1,5 +1,5 @@
-"""What a workbook stores about a sheet beside the values that python-calamine reads: lost cells, number
-formats, shown texts, hidden rows and columns, merged cells.
+"""The facts that a workbook stores about a sheet beside the values that python-calamine reads: lost cells,
+number formats, shown texts, hidden rows and columns, merged cells.
 
 All of it is read a second time, from the stored XML or the records, and kept small: a column with one format
 takes a few bytes, whatever its length.
@@ -136,7 +136,7 @@ class Merge:
 
 @dataclass(slots=True)
 class StoredSheet:
-    """What is stored about one sheet. `hidden_columns` are ranges.
+    """The facts that are stored about one sheet. `hidden_columns` are ranges.
     `is_filtered` says that a filter hides the rows. `from_1904` says from which year serial numbers count.
     """
 

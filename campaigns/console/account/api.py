@@ -1,4 +1,4 @@
-"""What the interface shows of the account."""
+"""The replies of the interface about the account."""
 
 from __future__ import annotations
 

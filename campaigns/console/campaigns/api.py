@@ -1,4 +1,4 @@
-"""What the interface shows of campaigns."""
+"""The replies of the interface about campaigns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read of campaigns for all who look, and the rates at which a campaign was sent."""
+"""The readings of campaigns for all who look, and the rates at which a campaign was sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the interface shows of people, and the lists of suppressed phones as files."""
+"""The replies of the interface about people, and the lists of suppressed phones as files."""
 
 from __future__ import annotations
 

@@ -1,1 +1,3 @@
-"""What any web interface needs: access, forms, problems, limits, streams, jobs, language and rendering."""
+"""The parts that any web interface needs: access, forms, problems, limits, streams, jobs, language and
+rendering.
+"""
