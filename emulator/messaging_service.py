@@ -11,8 +11,9 @@ from drumbeat.emulator.deliveries import Deliveries
 from drumbeat.emulator.events.events import Events
 from drumbeat.emulator.events.packer import Packer
 from drumbeat.emulator.events.subscriptions import Subscriptions
-from drumbeat.emulator.faults.happenings import Accepted, Happening, World
+from drumbeat.emulator.faults.happenings import Accepted, Happening
 from drumbeat.emulator.faults.table import Faults
+from drumbeat.emulator.happenings import Happenings
 from drumbeat.emulator.identity import Number, Token
 from drumbeat.emulator.ids import Ids
 from drumbeat.emulator.incoming import IncomingMessages
@@ -153,7 +154,7 @@ class MessagingService:
 
     def let_happen(self, happenings: Iterable[Happening], index: int) -> None:
         """Let happen what faults ask for after the message at an index of the ledger."""
-        world = World(
+        world = Happenings(
             accounts=self.accounts,
             people=self.people,
             incoming=self.incoming,

@@ -13,8 +13,6 @@ from drumbeat.emulator.templates.template import STATUS_AFTER_EVENT, Template
 # Words that make the reviewer take a template of UTILITY for MARKETING (open point: the category may change).
 MARKETING_WORDS = ("offer", "sale", "discount", "% off", "buy now", "coupon")
 
-QUALITY_SCORES = ("GREEN", "YELLOW", "RED", "UNKNOWN")
-
 
 class Reviewer:
     """The reviewer: it has the templates that wait, by the time of their review. `announce` queues
@@ -88,7 +86,7 @@ class Reviewer:
     def rate(self, account_id: str, template: Template, score: str) -> None:
         """Set the quality of a template, and announce it."""
         value = template.announcement(previous_quality_score=template.quality, new_quality_score=score)
-        template.quality = score
+        template.quality, template.rated_s = score, self._clock.unix_s()
         self._announce(Update(account_id, None, TEMPLATE_QUALITY, value))
 
     def recategorise(

@@ -132,7 +132,12 @@ def _check_references(service: MessagingService) -> None:
 
 def _dump_account(account: Account) -> dict[str, Any]:
     templates = [
-        {**template.record(), "reason": template.reason, "quality": template.quality}
+        {
+            **template.record(),
+            "reason": template.reason,
+            "quality": template.quality,
+            "rated_s": template.rated_s,
+        }
         for template in account.book
     ]
     return {

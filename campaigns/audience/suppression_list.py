@@ -9,7 +9,8 @@ from pathlib import Path
 from drumbeat.campaigns.audience.check.columns import MissingColumn
 from drumbeat.campaigns.audience.check.glimpse import with_phones_proposed, with_remedy
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, default_rejects_path
-from drumbeat.campaigns.audience.check.row_check import RowRules, require_known_countries, row_check
+from drumbeat.campaigns.audience.check.row_check import require_known_countries, row_check
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
 from drumbeat.campaigns.finding import ROWS_HIDDEN
 from drumbeat.campaigns.options.sources import ALL_ROWS

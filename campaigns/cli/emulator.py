@@ -7,7 +7,7 @@ import typer
 
 from drumbeat.campaigns.cli.options import Host, Port, Seed
 from drumbeat.emulator.config import ConfigError, EmulatorConfig, parse_fault, parse_number
-from drumbeat.emulator.faults.table import EXCHANGE_KINDS, STATUS_KINDS
+from drumbeat.emulator.faults.table import EXCHANGE_KINDS, POST_KINDS, STATUS_KINDS
 from drumbeat.emulator.scenario import read_scenario
 from drumbeat.emulator.server import serve as serve_emulator
 from drumbeat.engine.errors import ConfigurationError
@@ -65,7 +65,7 @@ def group() -> None:
 @app.command(
     help="Serve until stopped. One JSON line on stdout says when it listens, and where.\n\n"
     "A FAULT is KIND:PROBABILITY[,key=value], of one of these kinds: "
-    f"{', '.join([*EXCHANGE_KINDS, *STATUS_KINDS])}."
+    f"{', '.join([*EXCHANGE_KINDS, *STATUS_KINDS, *POST_KINDS])}."
 )
 def serve(
     host: Host = _DEFAULTS.host,

@@ -91,8 +91,12 @@ class Normaliser:
         return found if today is None or not isinstance(number := _international(today), int) else number
 
     def _of_any(self, text: str) -> int | str:
-        is_plain = text.isascii() and text.isdigit()
-        found = self._in_any_form(text) if is_plain else self._of_text(text.strip())
+        digits = text.removeprefix("+")
+        # Digits with or without a plus hold one number, and nothing beside it: exports write them so.
+        is_one = text.isascii() and digits.isdigit()
+        if is_one and digits is not text and _is_plain(digits):
+            return int(digits)
+        found = self._in_any_form(text) if is_one else self._of_text(text.strip())
         return "phone_not_in_region" if found == "phone_invalid" and self._region is not None else found
 
     def _of_text(self, text: str) -> int | str:
@@ -209,6 +213,12 @@ def _unwrapped(text: str) -> str:
 def _national_digits(number: int) -> int:
     plan = plan_of(str(number))
     return 0 if plan is None else len(str(number)) - len(plan.code)
+
+
+def _is_plain(digits: str) -> bool:
+    """Return whether digits surely are an international number. Quick; it may refuse others."""
+    plain = INTERNATIONAL[len(digits)][digits[:3]]
+    return plain is not None and plain.fullmatch(digits) is not None
 
 
 def _international(digits: str) -> int | str:

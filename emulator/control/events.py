@@ -11,8 +11,7 @@ from drumbeat.emulator.events.envelope import Update
 from drumbeat.emulator.faults.happenings import PREFERENCES
 from drumbeat.emulator.messaging_service import MessagingService
 from drumbeat.emulator.naming import Naming
-from drumbeat.emulator.reviewer import QUALITY_SCORES
-from drumbeat.emulator.templates.template import CATEGORIES, TEMPLATE_EVENTS, Template
+from drumbeat.emulator.templates.template import CATEGORIES, QUALITY_SCORES, TEMPLATE_EVENTS, Template
 from drumbeat.emulator.wire.request_reply import Reply, Request, json_reply, parse_object
 
 

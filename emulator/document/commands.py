@@ -5,8 +5,7 @@ from drumbeat.emulator.document.schemas import FLAG, NUMBER, OBJECT, TEXT, WHOLE
 from drumbeat.emulator.faults.happenings import PREFERENCES
 from drumbeat.emulator.faults.table import EXCHANGE_KINDS, POST_KINDS, STATUS_KINDS
 from drumbeat.emulator.identity import QUALITY_RATINGS
-from drumbeat.emulator.reviewer import QUALITY_SCORES
-from drumbeat.emulator.templates.template import CATEGORIES, TEMPLATE_EVENTS
+from drumbeat.emulator.templates.template import CATEGORIES, QUALITY_SCORES, TEMPLATE_EVENTS
 from drumbeat.emulator.tiers import PATTERN
 
 ACCOUNT = record(

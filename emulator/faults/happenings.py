@@ -3,46 +3,19 @@ changes. Each happens when a message has been accepted, and is announced at once
 """
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from drumbeat.emulator.account import Account
-from drumbeat.emulator.events.envelope import ACCOUNT_REVIEW, ACCOUNT_UPDATE, Update
 from drumbeat.emulator.faults.exchange import Exchange, ExchangeStage
 from drumbeat.emulator.faults.options import Options, flag_of, one_of
 from drumbeat.emulator.identity import Number
-from drumbeat.emulator.incoming import IncomingMessages
-from drumbeat.emulator.naming import NAMINGS, Naming, named
-from drumbeat.emulator.people import People
-from drumbeat.emulator.reviewer import QUALITY_SCORES, Reviewer
-from drumbeat.emulator.standing import Standing
-from drumbeat.emulator.templates.template import CATEGORIES, TEMPLATE_EVENTS, Template
+from drumbeat.emulator.naming import NAMINGS
+from drumbeat.emulator.templates.template import CATEGORIES, QUALITY_SCORES, TEMPLATE_EVENTS
 
 PREFERENCES = ("stop", "resume")
 REPLY_TYPES = ("text", "button", "interactive")
 QUOTES = ("none", "sent", "other")
-
-
-class Hearing(Protocol):
-    """The part of the subscriptions that a fault uses."""
-
-    def let_hear(self, account: Account, /, *, hears: bool) -> None:
-        """Set whether the first app gets the events of an account."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """The parts of the service that something can happen to."""
-
-    accounts: Mapping[str, Account]
-    people: People
-    incoming: IncomingMessages
-    reviewer: Reviewer
-    standing: Standing
-    announce: Callable[[Update], None]
-    subscriptions: Hearing
 
 
 class Accepted(NamedTuple):
@@ -52,6 +25,52 @@ class Accepted(NamedTuple):
     recipient: int
     wamid: str
     template: tuple[str, str] | None
+
+
+class World(Protocol):
+    """What can happen after a message. `sender` is a word of `NAMINGS`. With another `account`, what happens
+    is announced as of that one, and nothing changes here.
+    """
+
+    def write(self, accepted: Accepted, sender: str, message: dict[str, Any], /) -> None:
+        """Let the recipient write in."""
+        ...
+
+    def prefer(self, accepted: Accepted, sender: str, value: str, /) -> None:
+        """Let the recipient stop or resume marketing."""
+        ...
+
+    def change_number(self, accepted: Accepted, new: str, /) -> None:
+        """Give the recipient a new number."""
+        ...
+
+    def tell_account(self, accepted: Accepted, account: str | None, event: str, /) -> None:
+        """Announce an event of the account."""
+        ...
+
+    def review_account(self, accepted: Accepted, account: str | None, decision: str, /) -> None:
+        """Announce the review of the account."""
+        ...
+
+    def change_template(self, accepted: Accepted, account: str | None, event: str, /) -> None:
+        """Bring an event of the template."""
+        ...
+
+    def rate_template(self, accepted: Accepted, score: str, /) -> None:
+        """Set the quality of the template."""
+        ...
+
+    def recategorise(self, accepted: Accepted, category: str, /, *, upcoming: bool) -> None:
+        """Set the category of the template, or announce one to come."""
+        ...
+
+    def set_tier(self, accepted: Accepted, word: str, event: str, /) -> None:
+        """Set the messaging limit of the number."""
+        ...
+
+    def unsubscribe(self, accepted: Accepted, /) -> None:
+        """End the events of the account for the first app."""
+        ...
 
 
 Happening: TypeAlias = Callable[[World, Accepted], None]
@@ -69,18 +88,13 @@ class Happens:
         exchange.happenings.append(self.happening)
 
 
-def _named(world: World, accepted: Accepted, how: str) -> Naming:
-    people = world.people
-    return named(how, people.wa_id(accepted.recipient), people.user_id(accepted.recipient))
-
-
 def other_id(wamid: str) -> str:
     """Return an id that the send did not return, as some services quote it."""
     return "wamid.ZZ" + wamid.removeprefix("wamid.")
 
 
 def reply(options: Options) -> Happens:
-    """The recipient answers. Options with defaults: `text` (STOP), `type` (text), `sender` (phone),
+    """Let the recipient answer. Options with defaults: `text` (STOP), `type` (text), `sender` (phone),
     `quote` (sent).
     """
     text = str(options.get("text", "STOP"))
@@ -97,123 +111,78 @@ def reply(options: Options) -> Happens:
         if quote != "none":
             quoted = accepted.wamid if quote == "sent" else other_id(accepted.wamid)
             message["context"] = {"from": accepted.number.display_phone_number, "id": quoted}
-        naming = _named(world, accepted, how)
-        world.incoming.receive(accepted.number, accepted.recipient, message, "Customer", naming)
+        world.write(accepted, how, message)
 
     return Happens(happen)
 
 
 def preference(options: Options) -> Happens:
-    """The recipient stops or resumes marketing in the app. Options with defaults: `value` (stop),
+    """Let the recipient stop or resume marketing in the app. Options with defaults: `value` (stop),
     `sender` (phone).
     """
     value = one_of(options, "value", PREFERENCES[0], PREFERENCES)
     how = one_of(options, "sender", "phone", NAMINGS)
-    return Happens(
-        lambda world, accepted: world.incoming.prefer(accepted.number, _named(world, accepted, how), value)
-    )
+    return Happens(lambda world, accepted: world.prefer(accepted, how, value))
 
 
 def number_change(options: Options) -> Happens:
-    """The recipient has a new number. Option: `to` (the digits plus one)."""
+    """Give the recipient a new number. Option: `to` (the digits plus one)."""
     to = options.get("to")
     if to is not None and not (str(to).isascii() and str(to).isdigit()):
         raise ValueError(f"to is the digits of a phone number, not {to!r}")
-
-    def happen(world: World, accepted: Accepted) -> None:
-        new = str(to) if to is not None else str(accepted.recipient + 1)
-        world.incoming.change_number(accepted.number, accepted.recipient, new)
-
-    return Happens(happen)
+    return Happens(lambda world, accepted: world.change_number(accepted, str(to or accepted.recipient + 1)))
 
 
 def account_event(options: Options) -> Happens:
-    """An event of the account, or of another `account`. Option with default: `event` (DISABLED_UPDATE)."""
-    event, account = str(options.get("event", "DISABLED_UPDATE")), options.get("account")
-    return Happens(
-        lambda world, accepted: world.announce(
-            Update(_account(account, accepted), None, ACCOUNT_UPDATE, {"event": event})
-        )
-    )
+    """Announce an event of the account, or of another `account`. Option with default: `event`
+    (DISABLED_UPDATE).
+    """
+    event, account = str(options.get("event", "DISABLED_UPDATE")), _account(options)
+    return Happens(lambda world, accepted: world.tell_account(accepted, account, event))
 
 
 def account_review(options: Options) -> Happens:
-    """The review of the account, or of another `account`. Option with default: `decision` (REJECTED)."""
-    decision, account = str(options.get("decision", "REJECTED")), options.get("account")
-    return Happens(
-        lambda world, accepted: world.announce(
-            Update(_account(account, accepted), None, ACCOUNT_REVIEW, {"decision": decision})
-        )
-    )
+    """Announce the review of the account, or of another `account`. Option with default: `decision`
+    (REJECTED).
+    """
+    decision, account = str(options.get("decision", "REJECTED")), _account(options)
+    return Happens(lambda world, accepted: world.review_account(accepted, account, decision))
 
 
 def template_event(options: Options) -> Happens:
-    """An event of the message's template. Option with default: `event` (FLAGGED). With another `account`,
-    it is of a template of the same name there, and nothing changes here.
+    """Bring an event of the message's template. Option with default: `event` (FLAGGED). With another
+    `account`, it is of a template of the same name there, and nothing changes here.
     """
-    event, account = one_of(options, "event", "FLAGGED", TEMPLATE_EVENTS), options.get("account")
-
-    def happen(world: World, template: Template, accepted: Accepted) -> None:
-        if account is not None and str(account) != accepted.number.account_id:
-            world.reviewer.announce_elsewhere(str(account), template, event)
-        else:
-            world.reviewer.change(accepted.number.account_id, template, event, "NONE")
-
-    return Happens(_of_template(happen))
+    event, account = one_of(options, "event", "FLAGGED", TEMPLATE_EVENTS), _account(options)
+    return Happens(lambda world, accepted: world.change_template(accepted, account, event))
 
 
 def template_quality(options: Options) -> Happens:
-    """Another quality of the message's template. Option with default: `score` (RED)."""
+    """Set another quality of the message's template. Option with default: `score` (RED)."""
     score = one_of(options, "score", "RED", QUALITY_SCORES)
-    return Happens(
-        _of_template(
-            lambda world, template, accepted: world.reviewer.rate(accepted.number.account_id, template, score)
-        )
-    )
+    return Happens(lambda world, accepted: world.rate_template(accepted, score))
 
 
 def template_category(options: Options) -> Happens:
-    """Another category of the message's template. Options with defaults: `category` (MARKETING), `upcoming`
-    (no).
+    """Set another category of the message's template. Options with defaults: `category` (MARKETING),
+    `upcoming` (no).
     """
     category, upcoming = one_of(options, "category", "MARKETING", CATEGORIES), flag_of(options, "upcoming")
-    return Happens(
-        _of_template(
-            lambda world, template, accepted: world.reviewer.recategorise(
-                accepted.number.account_id, template, category, upcoming=upcoming
-            )
-        )
-    )
+    return Happens(lambda world, accepted: world.recategorise(accepted, category, upcoming=upcoming))
 
 
 def tier_change(options: Options) -> Happens:
-    """Another messaging limit of the number, by any word. Options with defaults: `word` (TIER_2K), `event`
-    (DOWNGRADE).
+    """Set another messaging limit of the number, by any word. Options with defaults: `word` (TIER_2K),
+    `event` (DOWNGRADE).
     """
     word, event = str(options.get("word", "TIER_2K")), str(options.get("event", "DOWNGRADE"))
-    return Happens(lambda world, accepted: world.standing.set_word(accepted.number, word, event))
+    return Happens(lambda world, accepted: world.set_tier(accepted, word, event))
 
 
 def subscription_loss(_options: Options) -> Happens:
-    """The first app gets no more events of the account."""
-    return Happens(
-        lambda world, accepted: world.subscriptions.let_hear(
-            world.accounts[accepted.number.account_id], hears=False
-        )
-    )
+    """End the events of the account for the first app."""
+    return Happens(lambda world, accepted: world.unsubscribe(accepted))
 
 
-def _account(given: Any, accepted: Accepted) -> str:
-    return accepted.number.account_id if given is None else str(given)
-
-
-def _of_template(happen: Callable[[World, Template, Accepted], None]) -> Happening:
-    """Return what happens only to a message that has a template."""
-
-    def happening(world: World, accepted: Accepted) -> None:
-        book = world.accounts[accepted.number.account_id].book
-        template = book.get(*accepted.template) if accepted.template else None
-        if template is not None:
-            happen(world, template, accepted)
-
-    return happening
+def _account(options: Options) -> str | None:
+    return str(options["account"]) if "account" in options else None

@@ -17,6 +17,7 @@ CATEGORIES = ("MARKETING", "UTILITY", "AUTHENTICATION")
 STATUSES = ("PENDING", "APPROVED", "REJECTED", "PAUSED", "DISABLED", "IN_APPEAL", "PENDING_DELETION")
 # What a template is after an event that is no status. A flagged one stays what it was (open point).
 STATUS_AFTER_EVENT = {"FLAGGED": None, "REINSTATED": "APPROVED", "UNLOCKED": "APPROVED"}
+QUALITY_SCORES = ("GREEN", "YELLOW", "RED", "UNKNOWN")
 TEMPLATE_EVENTS = (*STATUSES, *STATUS_AFTER_EVENT)
 MEDIA_FORMATS = ("IMAGE", "VIDEO", "DOCUMENT")
 HEADER_FORMATS = ("TEXT", *MEDIA_FORMATS, "LOCATION")
@@ -50,7 +51,10 @@ class Needs:
 
 @dataclass(slots=True)
 class Template:
-    """A template. Name and language together are its key within an account."""
+    """A template. Name and language together are its key within an account.
+
+    `rated_s`: the Unix time at which it got its quality.
+    """
 
     id: str
     name: str
@@ -61,6 +65,7 @@ class Template:
     parameter_format: str = "POSITIONAL"
     reason: str = "NONE"
     quality: str = "UNKNOWN"
+    rated_s: int = 0
     needs: Needs = field(init=False)
     # The template has only positional parameters of the body, which the send path checks in a shorter way.
     body_alone: bool = field(init=False)
@@ -74,9 +79,10 @@ class Template:
         """Return the template as the list shows it. The quality comes only if the `fields` of a query
         name it.
         """
-        quality = {"quality_score": {"score": self.quality}} if "quality_score" in (fields or "") else {}
+        is_asked = "quality_score" in (fields or "")
+        score = {"score": self.quality, "date": self.rated_s}
         return {
-            **quality,
+            **({"quality_score": score} if is_asked else {}),
             "id": self.id,
             "name": self.name,
             "language": self.language,

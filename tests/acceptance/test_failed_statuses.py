@@ -35,7 +35,7 @@ def test_a_run_stops_as_after_the_same_reply(
 
 @pytest.mark.parametrize("code", [131026, 131049])
 def test_failures_of_recipients_stop_nothing(scene: Scene, code: int) -> None:
-    scene.create(100)
+    scene.create(90)  # a hundred of 131026 say that the list looks old
     scene.service.post("faults", {"kind": "failed-status", "code": code})
     scene.drumbeat.ok("campaign", "run", "spring", "--json", "--quiet")
     assert scene.state() == "finished"

@@ -13,7 +13,7 @@ import pytest
 import xlsxwriter
 
 from drumbeat.campaigns.audience.check.inspection import inspect_audience
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.open import parquet, unpacking, workbook_reader
 from drumbeat.campaigns.options.sources import Format, ReadOptions
 from drumbeat.campaigns.options.spec import CampaignSpec

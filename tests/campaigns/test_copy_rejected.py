@@ -9,7 +9,7 @@ import pytest
 from drumbeat.campaigns.audience.check.copy_rejected import copy_rejected
 from drumbeat.campaigns.audience.check.inspection import inspect_audience
 from drumbeat.campaigns.audience.check.reject_file import RejectFile
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.options.sources import ReadOptions
 from drumbeat.campaigns.reject import Reject
 from drumbeat.engine.errors import ConfigurationError

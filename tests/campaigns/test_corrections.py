@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from drumbeat.campaigns.audience.check.corrections import corrected
-from drumbeat.campaigns.audience.check.row_check import RowRules, row_check
+from drumbeat.campaigns.audience.check.row_check import row_check
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.open.reader import RowBatch
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign

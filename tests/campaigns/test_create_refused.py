@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from drumbeat.campaigns.audience.check.inspection import inspect_audience
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.open.opening import OpenAudience
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.options.template_options import options_of_media

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from drumbeat.campaigns.audience.check import duplicate_counter, inspection
 from drumbeat.campaigns.audience.check.duplicate_counter import DuplicateCounter
 from drumbeat.campaigns.audience.check.inspection import Inspection, inspect_audience
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 from drumbeat.campaigns.progress import PlanProgress
 from drumbeat.engine.errors import ConfigurationError

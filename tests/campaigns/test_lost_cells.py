@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from drumbeat.campaigns.audience.check.inspection import Inspection, inspect_audience
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.check.template_choice import TemplateChoice
 from drumbeat.campaigns.audience.open import lost_cells
 from drumbeat.campaigns.audience.open.stored_in_xlsx import read_stored_in_xlsx

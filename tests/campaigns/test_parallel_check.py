@@ -10,7 +10,7 @@ import pytest
 
 from drumbeat.campaigns.audience.check import parallel_check, staged_batch
 from drumbeat.campaigns.audience.check.parallel_check import CheckProcessLost, staged_batches
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.check.staged_batch import CheckSpec, PieceCheck, StagedBatch, encode_for_copy
 from drumbeat.campaigns.audience.open import encoding, reader
 from drumbeat.campaigns.audience.open.dialect import Dialect

@@ -191,7 +191,7 @@ def test_old_numbers_are_repaired_if_asked_for(
 )
 def test_an_old_number_is_refused_with_the_change(text: str, region: str | None, code: str) -> None:
     assert Normaliser(region).normalise(text) == code
-    assert "--repair-old" in REASONS[code] or code == "phone_invalid"
+    assert "old form" in REASONS[code] or code == "phone_invalid"
 
 
 @pytest.mark.parametrize(

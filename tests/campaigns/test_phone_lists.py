@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from drumbeat.campaigns.audience.check.inspection import Inspection, inspect_audience
-from drumbeat.campaigns.audience.check.row_check import RowRules, row_check
+from drumbeat.campaigns.audience.check.row_check import row_check
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.open.opening import open_table
 from drumbeat.campaigns.phones.kinds import Kind
 from drumbeat.engine.errors import ConfigurationError
@@ -53,7 +54,7 @@ def test_a_phone_is_of_the_country_that_its_row_names(
     assert phones_of(path, country_column="Land") == phones
     assert checked(path, country_column="land").countries == {"US": 2, "GB": 1, "DE": 1}
     for region in (None, "US"):  # without the option, the column speaks up
-        with pytest.raises(ConfigurationError, match=r'the column "land" names.*--country-column "land"'):
+        with pytest.raises(ConfigurationError, match=r'the column "land" names.*country_column "land"'):
             checked(path, region=region)
     assert checked(path, region="US", country_column="-").good == 3
 
@@ -97,7 +98,7 @@ def test_a_list_without_a_country_is_asked_about(write: Callable[..., Path], num
     path = write(("phone",), [(number,) for number in numbers])
     with pytest.raises(ConfigurationError, match="good as numbers of US") as refused:
         checked(path)
-    assert "--region US" in refused.value.remedy
+    assert "region US" in refused.value.remedy
     assert checked(path, region="US").countries == {"US": len(numbers)}
     assert checked(path, region="001").good < len(numbers) or "(" in numbers[0]
 

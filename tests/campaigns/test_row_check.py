@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drumbeat.campaigns.audience.check.columns import MissingColumn, column_index
-from drumbeat.campaigns.audience.check.row_check import RowRules, row_check, surely_sendable
+from drumbeat.campaigns.audience.check.row_check import row_check
+from drumbeat.campaigns.audience.check.row_rules import RowRules
+from drumbeat.campaigns.audience.check.suspects import surely_sendable
 from drumbeat.campaigns.audience.open.reader import RowBatch
 from drumbeat.campaigns.output.spreadsheet import EXPORT_COLUMNS, safe_cell
 from drumbeat.campaigns.reject import Reject

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from drumbeat.campaigns.audience.check.inspection import Inspection, inspect_audience
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.open.hidden_rows import HiddenRowsUndecided
 from drumbeat.campaigns.audience.open.opening import open_table
 from drumbeat.campaigns.audience.open.reader import is_blank

@@ -8,7 +8,7 @@ import pytest
 from drumbeat.campaigns.audience.check.encoding_question import UnknownEncoding
 from drumbeat.campaigns.audience.check.glimpse import glimpse
 from drumbeat.campaigns.audience.check.inspection import inspect_audience
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 from drumbeat.campaigns.audience.open.encoding_candidates import candidates
 from drumbeat.campaigns.audience.open.opening import open_table

@@ -8,7 +8,8 @@ import pytest
 
 from drumbeat.campaigns.audience.check.inspection import Inspection, inspect_audience
 from drumbeat.campaigns.audience.check.message_rules import message_rules
-from drumbeat.campaigns.audience.check.row_check import RowRules, row_check
+from drumbeat.campaigns.audience.check.row_check import row_check
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.check.template_choice import TemplateChoice
 from drumbeat.campaigns.audience.open.reader import RowBatch
 from drumbeat.campaigns.finding import FINDINGS, finding_text

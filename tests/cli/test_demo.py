@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from drumbeat.campaigns.audience.check.inspection import inspect_audience
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.demo.audience import PARAMS, PHONE_COLUMN, write_audience
 from tests.cli.processes import COMMAND_S_MAX, Drumbeat, children_of, leftovers, until
 

@@ -218,6 +218,43 @@ async def test_rubbish_is_named_beside_the_form_for_another_file(
     assert 'name="audience"' in reply.text
 
 
+async def test_the_page_asks_for_an_encoding_by_the_names_that_it_makes(sender: Caller) -> None:
+    content = f"phone,name,order\n+{PHONE + 60},Wąsik,1\n+{PHONE + 61},Łucja,2\n".encode("cp1250")
+    path = (await uploaded(sender, content)).headers["Location"]
+    asked = (await sender.get(path)).text
+    assert 'value="cp1250"' in asked
+    assert "Wąsik · Łucja" in asked
+    assert 'name="phone_column"' not in asked
+
+    chosen = await sender.post(path, data={"encoding": "cp1250"})
+    assert (chosen.status, chosen.headers["Location"]) == (303, path)
+    shown = (await sender.get(path)).text
+    assert "<td>Łucja</td>" in shown
+    await sender.post(path, data={"phone_column": "phone"})
+    await choose_message(sender, path)
+    assert figure(await checked(sender, path), "good") == 2
+
+    await sender.post(path, data={"encoding": ""})
+    assert 'value="cp1250"' in (await sender.get(path)).text
+
+
+async def test_what_looks_broken_is_shown_and_repaired_on_request(sender: Caller) -> None:
+    path = await listed(sender, f"phone,name,order\n+{PHONE + 60},ZoÃ«,NULL\n+{PHONE + 61},Bo ,2\n")
+    await choose_message(sender, path)
+    page = await checked(sender, path)
+    found = page[page.index('id="findings"') :]
+    assert re.search(r"name: .*garbled.*<q>ZoÃ«</q>.*row 2", found)
+    assert re.search(r"order: .*no value.*<q>NULL</q>", found)
+    assert 'name="repair" value="1"' in found
+
+    await sender.post(f"{path}/rows", data={"repair": "1"})
+    page = await checked(sender, path)
+    assert "Garbled letters were restored" in page
+    assert 'name="repair" value="0"' in page
+    await sender.post(f"{path}/rows", data={"empty_words": "1"})
+    assert figure(await checked(sender, path), "bad") == 1
+
+
 async def test_a_wrong_choice_is_said_where_it_was_made(sender: Caller) -> None:
     path = (await uploaded(sender, BAD)).headers["Location"]
     refused = await sender.post(path, data={"phone_column": "phone", "region": "XX", "empty.1": "friend"})
@@ -299,3 +336,18 @@ async def test_a_file_of_this_machine_cannot_be_removed_or_named(sender: Caller,
     await choose_message(sender, path)
     await sender.post(path, data={"phone_column": "phone", "exclude": str(file)})
     assert "is no campaign" in await said_of_sending(sender, path)
+
+
+async def test_the_column_of_phones_is_chosen_by_its_cells_and_the_check_shows_countries(
+    sender: Caller,
+) -> None:
+    content = "hotel,celular,pais\nAlfa,(415) 555-0101,US\nBeta,020 7946 0958,GB\n"
+    path = (await uploaded(sender, content)).headers["Location"]
+    assert "<option selected>celular" in (await sender.get(path)).text
+    await sender.post(path, data={"phone_column": "celular"})
+    refused = (await sender.get(f"{path}/rows")).text
+    assert "“Column of the countries”" in refused and "pais" in refused
+    await sender.post(path, data={"phone_column": "celular", "country_column": "pais"})
+    page = (await sender.get(f"{path}/rows")).text
+    assert "United States 1" in page and "United Kingdom 1" in page
+    assert "Landline 1" in page

@@ -86,3 +86,33 @@ async def test_a_program_uploads_a_list(pool: Pool, manager: Caller, tmp_path: P
     assert [row["line"] for row in reply.body["rejects"]] == [3]
     assert await phones(pool) == [PHONE, PHONE + 1]
     assert list((tmp_path / "uploads").iterdir()) == []
+
+
+TWO = f"name,hotel,phone,mobile\nAda,Alfa,+{PHONE},+{PHONE + 1}\nBen,Beta,+{PHONE + 2},+{PHONE + 3}\n"
+
+
+async def test_two_columns_of_phones_are_a_question(pool: Pool, here: Browser, manager: Caller) -> None:
+    address = (await here.upload("/suppression/import", TWO.encode())).headers["Location"]
+    page = (await here.get(address)).text
+    assert "Several columns hold phone numbers: phone, mobile" in page
+    assert not re.search(r"<option selected>", page)
+
+    data = aiohttp.FormData()
+    data.add_field("spec", json.dumps({"reason": "asked us"}), content_type="application/json")
+    data.add_field("file", TWO, filename="list.csv")
+    reply = await manager.post("/api/v1/suppressions/import", data=data)
+    assert reply.status == 422
+    assert "phone, mobile" in reply.body["detail"]
+    assert await phones(pool) == []
+
+
+async def test_an_import_of_plain_digits_asks_for_the_country_before_anything_is_stored(
+    pool: Pool, manager: Caller
+) -> None:
+    data = aiohttp.FormData()
+    data.add_field("spec", json.dumps({"reason": "asked us"}), content_type="application/json")
+    data.add_field("file", "phone\n415 555 0101\n415 555 0102\n479 555 0120\n", filename="list.csv")
+    reply = await manager.post("/api/v1/suppressions/import", data=data)
+    assert reply.status == 422
+    assert "numbers of US" in reply.body["detail"]
+    assert await phones(pool) == []

@@ -174,7 +174,9 @@ async def test_a_template_has_a_quality(start: Start, receiver: Receiver) -> Non
     assert (change["previous_quality_score"], change["new_quality_score"]) == ("UNKNOWN", "RED")
     query = {"name": "spring_offer", "fields": "name,quality_score"}
     listed = (await client.call("GET", TEMPLATES, params=query)).body["data"]
-    assert [each["quality_score"] for each in listed] == [{"score": "RED"}]
+    (quality,) = [each["quality_score"] for each in listed]
+    assert quality["score"] == "RED"
+    assert quality["date"] >= (await client.ask("health"))["unix_s"] - 60
     await client.control("restore", **await client.ask("snapshot"))
     assert (await client.call("GET", TEMPLATES, params=query)).body["data"] == listed
 

@@ -29,28 +29,42 @@ class Seen(NamedTuple):
     cells: Sequence[str]
 
 
-def clean(cells: Sequence[str], *, keep_spaces: bool) -> tuple[Sequence[str], list[Seen]]:
+class Column(NamedTuple):
+    """The cells of a column in a batch, and their text: the cells between bars. Most columns show in their
+    text alone that nothing is wrong in any cell; a bar in a cell only makes a second look needed.
+    """
+
+    cells: Sequence[str]
+    text: str
+
+
+def column_of(cells: Sequence[str]) -> Column:
+    return Column(cells, f"|{'|'.join(cells)}|")
+
+
+def clean(column: Column, *, keep_spaces: bool) -> tuple[Column, list[Seen]]:
     """Return the cells without what is no part of their values, and what was taken off."""
-    if is_clean(f"|{'|'.join(cells)}|"):
-        return cells, []
+    cells = column.cells
+    if is_clean(column.text):
+        return column, []
     cleaned = [_clean_cell(cell, keep_spaces=keep_spaces) for cell in cells]
     by_code: dict[str, list[int]] = {}
     for at in compress(count(), map(ne, cells, cleaned)):
         if (code := _code(cells[at], cleaned[at])) is not None:
             by_code.setdefault(code, []).append(at)
-    return cleaned, [seen_at(code, cells, at) for code, at in by_code.items()]
+    return column_of(cleaned), [seen_at(code, cells, at) for code, at in by_code.items()]
 
 
 def seen_at(code: str, cells: Sequence[str], at: Sequence[int]) -> Seen:
     return Seen(code, at, [cells[index] for index in at])
 
 
-def is_clean(joined: str) -> bool:
-    """Return whether nothing is to be cleaned in cells that are joined by bars, with one at either end."""
+def is_clean(text: str) -> bool:
+    """Return whether nothing is to be cleaned in the cells of a column's text."""
     return (
-        joined.isprintable()
-        and not any(sign in joined for sign in _SIGNS)
-        and (joined.isascii() or _PRINTABLE_INVISIBLE.search(joined) is None)
+        text.isprintable()
+        and not any(sign in text for sign in _SIGNS)
+        and (text.isascii() or _PRINTABLE_INVISIBLE.search(text) is None)
     )
 
 

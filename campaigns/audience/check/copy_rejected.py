@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from drumbeat.campaigns.audience.check.encoding_question import require_known_encoding
+from drumbeat.campaigns.audience.check.encoding_question import known_table
 from drumbeat.campaigns.audience.check.reject_file import HEADER, spreadsheet_safe
 from drumbeat.campaigns.audience.open.opening import open_table
 from drumbeat.campaigns.audience.open.reader import Row, RowBatch
@@ -37,8 +37,7 @@ def copy_rejected(audience: Path, listed: Path, file: TextIO, options: ReadOptio
     """
     refused = _read_list(listed)
     with open_table(audience, options) as source:
-        require_known_encoding(source, None)
-        reader = source.table()
+        reader = known_table(source, source.table(), None)
         writer = csv.writer(file, delimiter=reader.dialect.delimiter if reader.dialect else ",")
         writer.writerow(reader.header)
         copied = 0

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
-from drumbeat.campaigns.audience.check.cleaning import Seen, seen_at
+from drumbeat.campaigns.audience.check.cleaning import Column, Seen, column_of, seen_at
 from drumbeat.campaigns.audience.check.link_value import (
     encoded,
     is_unencoded,
@@ -53,15 +53,17 @@ _PLACEHOLDER = re.compile(
 _WHOLE_PLACEHOLDER = re.compile(r"\{[A-Za-z_][\w .-]*\}|\[[A-Za-z_][\w .-]*\]|<[A-Za-z_][\w .-]*>|«[^«»]+»")
 _CODE = re.compile(r"[A-Za-z0-9_-]+")
 _PLACEHOLDER_SIGNS = ("{", "%", "*|", "[", "<", "«")
-# The first letters of UTF-8 as code pages read them, each before what they read as its second byte: first
-# Windows-1252 and its like, then Windows-1250, Windows-1251, Macintosh and DOS.
+# A first letter of UTF-8 as code pages read it (Windows-1252 and its like, 1250, 1251, Macintosh, DOS),
+# before what they read as its second byte. The pattern begins with one class: a whole column is searched
+# several times as fast as with alternatives.
 _GARBLED = re.compile(
-    "[\xc2-\xf4][\x80-\xbf\u011e\u011f\u0130\u0131\u0152\u0153\u015e-\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u2122]"
-    "|[\u0102\u0139\u0110\xc4\xc2][\xa0-\xbf\u0104\u0105\u013d\u013e\u0141\u0142\u015a-\u0165\u0179-\u017e\u02c7"
+    "[\xc2-\xf4\u0102\u0110\u0139\u0192\u0413-\u0415\u0420\u0421\u0432\u2013\u2014\u201a\u221a\u2248\u2500\u251c\u252c\u253c](?:"
+    "(?<=[\xc2-\xf4])[\x80-\xbf\u011e\u011f\u0130\u0131\u0152\u0153\u015e-\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u2122]"
+    "|(?<=[\u0102\u0139\u0110\xc4\xc2])[\xa0-\xbf\u0104\u0105\u013d\u013e\u0141\u0142\u015a-\u0165\u0179-\u017e\u02c7"
     "\u02d8-\u02dd\u2013-\u2122]"
-    "|[\u0420\u0421][\u0402\u0403\u0409-\u040f\u0452\u0453\u0459-\u045f\u0490\u0491\xa0-\xbb\u2013-\u2122]"
-    "|[\u0413-\u0415\u0432][\u0402\u0403\u0406-\u040f\u0452-\u045f\u0490\u0491\xa0-\xbb\u2013-\u2122]"
-    "|[\u221a\u0192\u2248\u2013\u2014\u201a\u251c\u2500\u253c\u252c\xd0\xf0\xd5\xd4][^\x00-\x7f]"
+    "|(?<=[\u0420\u0421])[\u0402\u0403\u0409-\u040f\u0452\u0453\u0459-\u045f\u0490\u0491\xa0-\xbb\u2013-\u2122]"
+    "|(?<=[\u0413-\u0415\u0432])[\u0402\u0403\u0406-\u040f\u0452-\u045f\u0490\u0491\xa0-\xbb\u2013-\u2122]"
+    "|(?<=[\u221a\u0192\u2248\u2013\u2014\u201a\u251c\u2500\u253c\u252c\xd0\xf0\xd5\xd4])[^\x00-\x7f])"
 )
 
 _CODE_PAGES = ("cp1252", "cp1250", "cp1251", "cp1254", "latin-1", "mac_roman", "cp850", "cp437")
@@ -69,12 +71,12 @@ _EUROPEAN = re.compile("[\xc0-\u017f\u0218-\u021b\u1e00-\u1eff\u2013-\u2026\u20a
 
 
 class Doubt(NamedTuple):
-    """A kind of doubtful value. `may_have` looks at a column's cells and their joined text; `is_one` looks at
-    a cell. `repair` is None if the values stay; `repaired_code` is the finding about repaired ones.
+    """A kind of doubtful value. `may_have` looks at a whole column, `is_one` at a cell.
+    `repair` is None if the values stay; `repaired_code` is the finding about repaired ones.
     """
 
     code: str
-    may_have: Callable[[Sequence[str], str], bool]
+    may_have: Callable[[Column], bool]
     is_one: Callable[[str], bool]
     repair: Callable[[str], str] | None = None
     repaired_code: str = ""
@@ -105,24 +107,24 @@ def doubts_about(
     return doubts
 
 
-def find_doubtful(cells: Sequence[str], doubts: Sequence[Doubt]) -> tuple[Sequence[str], list[Seen]]:
+def find_doubtful(column: Column, doubts: Sequence[Doubt]) -> tuple[Column, list[Seen]]:
     """Return the cells, repaired where a doubt says so, and what is doubtful in them."""
     seen: list[Seen] = []
-    joined = "|".join(cells)
     for doubt in doubts:
-        if not doubt.may_have(cells, joined):
+        if not doubt.may_have(column):
             continue
+        cells = column.cells
         found = [at for at, cell in enumerate(cells) if doubt.is_one(cell)]
         if doubt.repair is not None and found:
-            before, repaired = cells, list(cells)
+            repaired = list(cells)
             for at in found:
-                repaired[at] = doubt.repair(before[at])
-            done = [at for at in found if repaired[at] != before[at]]
-            found = [at for at in found if repaired[at] == before[at]]
-            cells, joined = repaired, "|".join(repaired)
-            seen += [seen_at(doubt.repaired_code, before, done)] if done else []
+                repaired[at] = doubt.repair(cells[at])
+            done = [at for at in found if repaired[at] != cells[at]]
+            found = [at for at in found if repaired[at] == cells[at]]
+            seen += [seen_at(doubt.repaired_code, cells, done)] if done else []
+            column = column_of(repaired)
         seen += [seen_at(doubt.code, cells, found)] if found else []
-    return cells, seen
+    return column, seen
 
 
 def _link_doubts(beginnings: Sequence[str], *, repairs: bool) -> list[Doubt]:
@@ -130,28 +132,30 @@ def _link_doubts(beginnings: Sequence[str], *, repairs: bool) -> list[Doubt]:
     without = partial(without_beginning, beginnings=beginnings)
     return [
         Doubt("url_beginning", _always, repeats, without if repairs else None, "url_repaired"),
-        Doubt("url_characters", _is_unencoded, is_unencoded, encoded if repairs else None, "url_repaired"),
+        Doubt(
+            "url_characters", _may_be_unencoded, is_unencoded, encoded if repairs else None, "url_repaired"
+        ),
     ]
 
 
-def _has(*signs: str) -> Callable[[Sequence[str], str], bool]:
-    return lambda _, joined: any(sign in joined for sign in signs)
+def _has(*signs: str) -> Callable[[Column], bool]:
+    return lambda column: any(sign in column.text for sign in signs)
 
 
-def _always(_: Sequence[str], joined: str) -> bool:  # noqa: ARG001 - the shape of `may_have`
+def _always(_: Column) -> bool:
     return True
 
 
-def _has_words(cells: Sequence[str], _: str) -> bool:
-    return not EMPTY_WORDS.isdisjoint(cells)
+def _has_words(column: Column) -> bool:
+    return not EMPTY_WORDS.isdisjoint(column.cells)
 
 
-def _may_be_garbled(_: Sequence[str], joined: str) -> bool:
-    return not joined.isascii() and _GARBLED.search(joined) is not None
+def _may_be_garbled(column: Column) -> bool:
+    return not column.text.isascii() and _GARBLED.search(column.text) is not None
 
 
-def _is_unencoded(_: Sequence[str], joined: str) -> bool:
-    return is_unencoded(joined.replace("|", ""))
+def _may_be_unencoded(column: Column) -> bool:
+    return any(map(is_unencoded, column.cells))
 
 
 def _is_garbled(cell: str) -> bool:

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 
 from drumbeat.campaigns.audience.check.columns import MissingColumn
-from drumbeat.campaigns.audience.check.row_check import RowRules, row_check
+from drumbeat.campaigns.audience.check.row_check import row_check
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.open.encoding import Encoding, UnreadableAudience, bytes_of
 from drumbeat.campaigns.audience.open.encoding_candidates import Candidate, candidates
 from drumbeat.campaigns.audience.open.opening import OpenAudience
+from drumbeat.campaigns.audience.open.reader import AudienceTable
 
 SAMPLE_CELLS = 40  # more do not order the candidates better
 
@@ -29,26 +31,31 @@ class UnknownEncoding(UnreadableAudience):
         self.candidates = found
 
 
-def require_known_encoding(source: OpenAudience, rules: RowRules | None) -> None:
-    """Raise UnknownEncoding if texts that `rules` use differ by the encoding; with None, all texts are used.
-    Call it before `table`: it reads the file up to the first such text.
+def known_table(source: OpenAudience, table: AudienceTable, rules: RowRules | None) -> AudienceTable:
+    """Return the table of a source, of which nothing is read yet. `rules` say which texts are used; with
+    None, all are.
+
+    Raise UnknownEncoding if a used text depends on the encoding. Then the file is read up to that text; any
+    other file is not read here.
     """
-    table = source.table()
     encoding = table.encoding
     if encoding is None or not encoding.asks:
-        return
-    try:
-        check = None if rules is None else row_check(table.header, table.name, rules)
-    except MissingColumn:
-        if unclear := _unclear(table.header):
-            raise _question(table.name, "the header", unclear, encoding) from None
-        raise
-    used = enumerate(table.header) if check is None else check.value_columns
-    columns = list(used)
+        return table
+    columns = list(enumerate(table.header)) if rules is None else _used(table, rules, encoding)
     for batch in table.batches():
         for index, column in columns:
             if unclear := _unclear(row[index] for row in batch.rows):
                 raise _question(table.name, column, unclear, encoding)
+    return source.table()
+
+
+def _used(table: AudienceTable, rules: RowRules, encoding: Encoding) -> Sequence[tuple[int, str]]:
+    try:
+        return row_check(table.header, table.name, rules).value_columns
+    except MissingColumn:
+        if unclear := _unclear(table.header):
+            raise _question(table.name, "the header", unclear, encoding) from None
+        raise
 
 
 def encoding_candidates(source: OpenAudience) -> list[Candidate]:

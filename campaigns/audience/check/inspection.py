@@ -8,17 +8,16 @@ from typing import Any
 from drumbeat.campaigns.audience.check.bad_rows import BadRows
 from drumbeat.campaigns.audience.check.columns import MissingColumn
 from drumbeat.campaigns.audience.check.duplicate_counter import DuplicateCounter
-from drumbeat.campaigns.audience.check.encoding_question import require_known_encoding
+from drumbeat.campaigns.audience.check.encoding_question import known_table
 from drumbeat.campaigns.audience.check.glimpse import with_remedy
 from drumbeat.campaigns.audience.check.reject_file import RejectFile, require_no_reject_list
 from drumbeat.campaigns.audience.check.row_check import (
     FIRST_ROWS,
-    PHONES_ONLY,
     FirstRow,
-    RowRules,
     require_known_countries,
     row_check,
 )
+from drumbeat.campaigns.audience.check.row_rules import PHONES_ONLY, RowRules
 from drumbeat.campaigns.audience.open.opening import open_table
 from drumbeat.campaigns.finding import Findings, ListFinding
 from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
@@ -90,9 +89,8 @@ def inspect_audience(
     ):
         reader = source.table()
         require_no_reject_list(reader.header, reader.name)
-        require_known_encoding(source, rules)
-        reader = source.table()
         try:
+            reader = known_table(source, reader, rules)
             check = row_check(reader.header, reader.name, rules)
         except MissingColumn as error:
             raise with_remedy(error, source) from error

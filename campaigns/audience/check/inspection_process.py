@@ -17,7 +17,7 @@ import orjson
 
 from drumbeat.campaigns.audience.check.bad_rows import BadRows
 from drumbeat.campaigns.audience.check.inspection import inspect_audience
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.options.sources import ReadOptions
 from drumbeat.campaigns.progress import PlanProgress
 from drumbeat.engine.errors import DrumbeatError

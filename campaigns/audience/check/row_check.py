@@ -5,16 +5,19 @@ if their column fails.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress, islice, repeat
 from typing import NamedTuple
 
+from drumbeat.campaigns.audience.check.cleaning import column_of
 from drumbeat.campaigns.audience.check.columns import MissingColumn, MissingPhones, column_index
 from drumbeat.campaigns.audience.check.corrections import corrected
 from drumbeat.campaigns.audience.check.doubtful import doubts_about
-from drumbeat.campaigns.audience.check.header_media import HeaderMedia, HeaderMediaCheck
+from drumbeat.campaigns.audience.check.header_media import HeaderMediaCheck
 from drumbeat.campaigns.audience.check.message_rules import MessageRules, require_room, too_long
+from drumbeat.campaigns.audience.check.row_rules import RowRules
+from drumbeat.campaigns.audience.check.suspects import suspects
 from drumbeat.campaigns.audience.check.template_choice import TemplateChoice, TemplateChooser
 from drumbeat.campaigns.audience.check.value_check import CheckedColumn, ValueCheck, findings_of
 from drumbeat.campaigns.audience.open.cell_error import cell_problem, failing_cells
@@ -24,15 +27,13 @@ from drumbeat.campaigns.options.param_texts import is_literal
 from drumbeat.campaigns.options.sources import Corrections
 from drumbeat.campaigns.output.spreadsheet import as_written, is_export, is_variable_column, safe_cell
 from drumbeat.campaigns.phones.country_column import country_like
-from drumbeat.campaigns.phones.kinds import Kind
 from drumbeat.campaigns.phones.phone_counts import PhoneCounts, count_phones
-from drumbeat.campaigns.phones.phone_reader import UNKNOWN, PhoneReader, PhoneRules, ReadPhones
+from drumbeat.campaigns.phones.phone_reader import UNKNOWN, PhoneReader, ReadPhones
 from drumbeat.campaigns.phones.plain_digits import NO_COLUMN, PlainDigits, require_countries
 from drumbeat.campaigns.reject import Reject
-from drumbeat.engine.core.template.variable import REPLACEMENT, VARIABLE_CHARACTERS_MAX, check_variable
+from drumbeat.engine.core.template.variable import check_variable
 from drumbeat.engine.errors import UsageError
 
-_SPACES_TOO_MANY = " " * 5
 _NAME_THE_PHONES = "; name the column of the phone numbers with {phone_column}"
 
 
@@ -80,54 +81,6 @@ class CheckedBatch:
         return list(islice(map(FirstRow, self.lines, self.phones, indexes, self.variables), most))
 
 
-@dataclass(frozen=True, slots=True)
-class RowRules:
-    """The requirements that each row must meet, whatever the form of the audience.
-
-    `params` has a column for each placeholder in order, or `=text` for a fixed text. `region` is the country
-    of national numbers. `mapped` leads from another name for a column to its name in the audience. `defaults`
-    leads from a column to the text for its empty cells. Columns are given by either name. `repair_old` are
-    countries whose old numbers are repaired. `country_column` names the country of each row; NO_COLUMN says
-    that none does. `first_number`, `leave_out` and `only_mobile` are those of `PhoneRules`. `choice` says
-    which of several templates a row gets. `media` is set if the first of `params` is the media of the header.
-    `corrections` are rows that stand in for those of the audience. `is_stored` says that the rows are
-    recipients of a campaign, and that the first column has their phones as they are stored. `message` is
-    what the messages demand of the values. `keep_spaces`, `repairs` and `empties_words` are requests about
-    values: spaces at their ends stay, what is broken is repaired where that is certain, and words for "no
-    value" are empty cells.
-    """
-
-    phone_column: str = "phone"
-    params: tuple[str, ...] = ()
-    region: str | None = None
-    mapped: Mapping[str, str] = field(default_factory=dict)
-    defaults: Mapping[str, str] = field(default_factory=dict)
-    repair_old: tuple[str, ...] = ()
-    media: HeaderMedia | None = None
-    choice: TemplateChoice | None = None
-    corrections: Corrections = field(default_factory=dict)
-    is_stored: bool = False
-    country_column: str | None = None
-    first_number: bool = False
-    leave_out: frozenset[Kind] = frozenset()
-    only_mobile: bool = False
-    message: MessageRules | None = None
-    keep_spaces: bool = False
-    repairs: bool = False
-    empties_words: bool = False
-
-    @property
-    def phones(self) -> PhoneRules:
-        return PhoneRules(self.region, self.repair_old, self.first_number, self.leave_out, self.only_mobile)
-
-    @property
-    def literals(self) -> list[str]:
-        return [param[1:] for param in self.params if is_literal(param)]
-
-
-PHONES_ONLY = RowRules()
-
-
 class StoredPhones:
     """The phones of recipients as they are stored: to read one again by the rules of a country may make it
     another's.
@@ -173,14 +126,15 @@ class RowCheck:
         columns: list[Sequence[str]] = list(zip(*batch.rows, strict=True))
         for index in self.exported:
             columns[index] = list(map(as_written, columns[index]))
-        seen = self.values.clean(columns)
+        seen, texts = self.values.clean(columns)
         for index, text in self.defaults:
             columns[index] = [cell if cell and not cell.isspace() else text for cell in columns[index]]
+            texts.pop(index, None)
         if self.media is not None and isinstance(self.picks[0], int):
             columns[self.picks[0]] = list(map(str.strip, columns[self.picks[0]]))
         read = self.phones.read(batch.lines, columns)
         phones = read.phones
-        refused = self._refused(batch, columns, phones)
+        refused = self._refused(batch, columns, phones, texts)
         kept = bytearray(b"\1") * len(phones)
         for at in refused:
             kept[at] = 0
@@ -194,9 +148,10 @@ class RowCheck:
             variables,
             sorted(rejects, key=_line_of),
             files=frozenset() if media is None else media.files([row[0] for row in variables]),
-            findings=findings_of(seen, batch, kept),
+            findings=read.findings,
             plain=read.plain,
         )
+        checked.findings.update(findings_of(seen, batch, kept))
         checked.counts = count_phones(checked.phones)
         if self.chooser is not None:
             at_language = self.chooser.language_index
@@ -211,7 +166,11 @@ class RowCheck:
         return zip(*picked, strict=False)
 
     def _refused(
-        self, batch: RowBatch, columns: Sequence[Sequence[str]], phones: Sequence[int | str]
+        self,
+        batch: RowBatch,
+        columns: Sequence[Sequence[str]],
+        phones: Sequence[int | str],
+        texts: Mapping[int, str],
     ) -> dict[int, Reject | None]:
         """Return the reject of each row that cannot be sent to, by index; None for a blank row."""
         refused: dict[int, Reject | None] = {}
@@ -219,15 +178,15 @@ class RowCheck:
             if isinstance(phone, str):
                 row = batch.rows[at]
                 refused[at] = self._reject(batch.lines[at], row, phone)
-        joined = {index: "|".join(columns[index]) for index, _ in self.value_columns}
+        texts = {index: texts.get(index) or column_of(columns[index]).text for index, _ in self.value_columns}
         for index, column in self.value_columns:
-            for at in failing_cells(columns[index], joined[index]):
+            for at in failing_cells(columns[index], texts[index]):
                 code = cell_problem(columns[index][at]) or ""
                 refused.setdefault(at, Reject(batch.lines[at], code, column, batch.rows[at][index]))
         for at, refused_media in self._refused_media(batch, columns):
             refused.setdefault(at, refused_media)
         for index, column in self.variable_columns:
-            for at in suspects(columns[index], joined[index]):
+            for at in suspects(columns[index], texts[index]):
                 if (problem := check_variable(columns[index][at])) is not None:
                     code = f"variable_{problem}"
                     refused.setdefault(at, Reject(batch.lines[at], code, column, batch.rows[at][index]))
@@ -406,37 +365,6 @@ def _check_texts(rules: RowRules) -> None:
                 "the text of {default} {column}={text!r} cannot be sent: {problem}",
                 values={"column": column, "text": text, "problem": problem},
             )
-
-
-def suspects(column: Collection[str], joined: str) -> list[int]:
-    """Return the indexes of cells that `check_variable` may refuse; it accepts all others. `joined` is the
-    text of all cells.
-    """
-    found = [] if all(map(str.strip, column)) else [at for at, cell in enumerate(column) if not cell.strip()]
-    if (
-        joined.isprintable()
-        and _SPACES_TOO_MANY not in joined
-        and REPLACEMENT not in joined
-        and max(map(len, column)) <= VARIABLE_CHARACTERS_MAX
-    ):
-        return found
-    return found + [at for at, cell in enumerate(column) if not surely_sendable((cell,))]
-
-
-def surely_sendable(variables: Sequence[str]) -> bool:
-    """Return true only if `check_variable` accepts all of these. This check is quick, and may refuse good
-    variables.
-
-    Printable text has no line break, tab or NUL; an empty or blank variable strips to nothing.
-    """
-    joined = "".join(variables)
-    return (
-        joined.isprintable()
-        and len(joined) <= VARIABLE_CHARACTERS_MAX
-        and _SPACES_TOO_MANY not in joined
-        and REPLACEMENT not in joined
-        and all(map(str.strip, variables))
-    )
 
 
 def _line_of(reject: Reject) -> int:

@@ -9,9 +9,9 @@ from drumbeat.campaigns.audience.check.row_check import (
     CheckedBatch,
     FirstRow,
     RowCheck,
-    RowRules,
     row_check,
 )
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.check.template_choice import add_bounded
 from drumbeat.campaigns.audience.open.dialect import Dialect
 from drumbeat.campaigns.audience.open.reader import Piece, RowBatch, read_plain

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from drumbeat.campaigns.audience.check.cleaning import Seen, clean
+from drumbeat.campaigns.audience.check.cleaning import Seen, clean, column_of
 from drumbeat.campaigns.audience.check.doubtful import Doubt, find_doubtful
 from drumbeat.campaigns.audience.open.reader import RowBatch
 from drumbeat.campaigns.finding import Findings
@@ -20,6 +21,13 @@ class CheckedColumn:
     doubts: tuple[Doubt, ...] = ()
 
 
+class Cleaned(NamedTuple):
+    """What was seen in a batch, with the names of the columns, and the text of each column by index."""
+
+    seen: list[tuple[str, Seen]]
+    texts: dict[int, str]
+
+
 @dataclass(frozen=True, slots=True)
 class ValueCheck:
     """A check of whole columns."""
@@ -27,15 +35,16 @@ class ValueCheck:
     columns: tuple[CheckedColumn, ...]
     keep_spaces: bool
 
-    def clean(self, columns: list[Sequence[str]]) -> list[tuple[str, Seen]]:
-        """Clean these columns of a batch in place, by index. Return what was seen, with the column's name."""
+    def clean(self, columns: list[Sequence[str]]) -> Cleaned:
+        """Clean these columns of a batch in place, by index."""
         seen: list[tuple[str, Seen]] = []
-        for column in self.columns:
-            cells, cleaned = clean(columns[column.index], keep_spaces=self.keep_spaces)
-            cells, doubtful = find_doubtful(cells, column.doubts)
-            columns[column.index] = cells
-            seen += [(column.name, each) for each in (*cleaned, *doubtful)]
-        return seen
+        texts: dict[int, str] = {}
+        for checked in self.columns:
+            column, cleaned = clean(column_of(columns[checked.index]), keep_spaces=self.keep_spaces)
+            column, doubtful = find_doubtful(column, checked.doubts)
+            columns[checked.index], texts[checked.index] = column
+            seen += [(checked.name, each) for each in (*cleaned, *doubtful)]
+        return Cleaned(seen, texts)
 
 
 def findings_of(seen: Sequence[tuple[str, Seen]], batch: RowBatch, kept: Sequence[int]) -> Findings:

@@ -39,8 +39,8 @@ def cell_problem(cell: str) -> str | None:
     return "cell_error" if word in ERROR_WORDS or _LIBREOFFICE.fullmatch(word) else None
 
 
-def failing_cells(column: Sequence[str], joined: str) -> list[int]:
-    """Return the indexes of cells with an error. Most columns have no sign of one in their joined text."""
-    if not any(sign in joined for sign in _SIGNS):
+def failing_cells(column: Sequence[str], text: str) -> list[int]:
+    """Return the indexes of cells with an error. Most columns have no sign of one in their joined `text`."""
+    if not any(sign in text for sign in _SIGNS):
         return []
     return [at for at, cell in enumerate(column) if cell_problem(cell) is not None]

@@ -36,6 +36,7 @@ from drumbeat.campaigns.reject import Reject
 LINE_CHARACTERS_MAX = 1 << 20  # a line is held in memory; a file with a longer one is not a table
 ROW_CHARACTERS_MAX = 1 << 20  # limit of a row with line breaks in quotes; it may be read twice
 HEAD_CHARACTERS = 1 << 16  # holds the whole header, even with line breaks in its names
+HEAD_LINES = 1_000  # show the dialect, a title and a second table; all of them would cost a tenth of a second
 COLUMNS_MAX = 1_000
 
 Row = list[str]
@@ -173,13 +174,12 @@ class AudienceReader:
             above = next((at for at, line in enumerate(lines) if at and not is_separators(line)), len(lines))
             self._ahead = _without(self._ahead, lines, above)
             lines = lines[above:] or [""]
-        return dialect_of(lines, hinted, keep_spaces=keep_spaces)
+        return dialect_of(lines[:HEAD_LINES], hinted, keep_spaces=keep_spaces)
 
     def _read_header(self) -> Row:
         lines = self._ahead.lines()
-        prepared = self.dialect.prepared(self._ahead.text)
-        cursor = LineCursor(list(io.StringIO(prepared, newline="")))
-        require_one_table(lines, self._ahead.first, self.dialect, self.name)
+        cursor = LineCursor([self.dialect.prepared(line) for line in lines[:HEAD_LINES]])
+        require_one_table(lines[:HEAD_LINES], self._ahead.first, self.dialect, self.name)
         try:
             header = list(map(str.strip, next(self.dialect.reader(cursor), [])))
         except csv.Error as error:

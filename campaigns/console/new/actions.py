@@ -11,7 +11,7 @@ from typing import Any, cast
 from drumbeat.campaigns.actor import note_audit
 from drumbeat.campaigns.audience.check.glimpse import glimpse
 from drumbeat.campaigns.audience.check.inspection import inspect_audience
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.console.account.pricing import draft_plan
 from drumbeat.campaigns.console.campaigns.watch import CHANGED
 from drumbeat.campaigns.console.new.choices import add_corrections, read_corrections

@@ -21,7 +21,7 @@ import orjson
 from drumbeat import campaigns
 from drumbeat.campaigns.audience.check.bad_rows import BadRow
 from drumbeat.campaigns.audience.check.inspection_process import InspectionRequest
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.console.web.context import Console
 from drumbeat.campaigns.console.web.uploads import Upload
 from drumbeat.campaigns.finding import ListFinding

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from drumbeat.campaigns.audience.check.columns import MissingColumn, column_index
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.console.new.actions import spec_of
 from drumbeat.campaigns.console.new.choices import read_choices, read_corrections
 from drumbeat.campaigns.console.new.create_request import request_of

@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from drumbeat.campaigns.audience.check.bad_rows import KEPT_MAX, BadRow
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.console.new.choices import (
     add_corrections,
     drop_corrections,

@@ -8,12 +8,8 @@ from pathlib import Path
 
 from drumbeat.campaigns.audience.check.columns import MissingColumn, has_column
 from drumbeat.campaigns.audience.check.glimpse import with_remedy
-from drumbeat.campaigns.audience.check.row_check import (
-    RowCheck,
-    RowRules,
-    require_known_countries,
-    row_check,
-)
+from drumbeat.campaigns.audience.check.row_check import RowCheck, require_known_countries, row_check
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
 from drumbeat.campaigns.campaign import find_campaign, require_planned
 from drumbeat.campaigns.finding import EXCLUDED_HIDDEN, ROWS_HIDDEN, Findings

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from drumbeat.campaigns.audience.check.header_media import HeaderMedia, file_problem
 from drumbeat.campaigns.audience.check.message_rules import message_rules
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.describe_database import describe_database
 from drumbeat.campaigns.options.param_texts import is_link, is_literal
 from drumbeat.campaigns.options.spec import CampaignSpec

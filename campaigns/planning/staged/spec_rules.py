@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from drumbeat.campaigns.audience.check.row_check import RowRules
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.check.template_choice import TemplateChoice
 from drumbeat.campaigns.options.sources import CampaignResult
 from drumbeat.campaigns.options.spec import CampaignSpec

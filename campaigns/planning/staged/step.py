@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from drumbeat.campaigns.audience.check.columns import MissingColumn
-from drumbeat.campaigns.audience.check.encoding_question import require_known_encoding
+from drumbeat.campaigns.audience.check.encoding_question import known_table
 from drumbeat.campaigns.audience.check.glimpse import with_remedy
 from drumbeat.campaigns.audience.check.parallel_check import staged_batches
 from drumbeat.campaigns.audience.check.reject_file import (
@@ -18,7 +18,8 @@ from drumbeat.campaigns.audience.check.reject_file import (
     default_rejects_path,
     require_no_reject_list,
 )
-from drumbeat.campaigns.audience.check.row_check import RowRules, require_known_countries
+from drumbeat.campaigns.audience.check.row_check import require_known_countries
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.check.staged_batch import CheckSpec
 from drumbeat.campaigns.audience.open.encoding import Encoding
 from drumbeat.campaigns.audience.open.reader import AudienceTable
@@ -84,8 +85,7 @@ async def stage_audience(opened: Opened, checked: Checked, *, keeps_rejects: boo
         table = await asyncio.to_thread(opened.source.table)
         require_no_reject_list(table.header, table.name)
         filling = fill(spec, checked.templates, table.header)
-        await asyncio.to_thread(require_known_encoding, opened.source, filling.rules)
-        table = await asyncio.to_thread(opened.source.table)
+        table = await asyncio.to_thread(known_table, opened.source, table, filling.rules)
         rows = await _stage_rows(opened, table, filling.rules, rejects)
         published = rejects.publish() if keeps_rejects else None
     require_recipients(spec, rows, published)

@@ -32,10 +32,11 @@ FROM campaigns WHERE campaign_id = $1 AND pause_at_failed IS NOT NULL;
 
 -- name: list_health
 -- Recipients sent to, and those who failed with a first sample of their codes: $2 of them, which have the code $3. Nothing is
--- returned for a campaign with fewer than $4 failures, or if a person accepted its failures.
+-- returned for a campaign with fewer than $4 failures, if a person accepted its failures, or if nobody is left to send to.
 WITH counts AS (
     SELECT coalesce(sum(failed), 0)::bigint AS failed,
-           coalesce(sum(accepted + sent + delivered + read + failed), 0)::bigint AS sent_to
+           coalesce(sum(accepted + sent + delivered + read + failed), 0)::bigint AS sent_to,
+           coalesce(sum(pending + deferred), 0)::bigint AS unsent
     FROM range_counters
     WHERE campaign_id = (SELECT campaign_id FROM campaigns WHERE campaign_id = $1 AND failed_excused = 0))
 SELECT sent_to, failed, sample.*
@@ -47,7 +48,7 @@ FROM counts,
                WHERE range_counters.campaign_id = $1 AND range_counters.failed > 0
                  AND outcomes.reason IS NOT NULL AND (outcomes.kind = 2 OR outcomes.status = 3)
                LIMIT $2) AS codes) AS sample
-WHERE counts.failed >= $4;
+WHERE counts.failed >= $4 AND counts.unsent > 0;
 
 -- name: excuse_failures
 UPDATE campaigns
