@@ -24,7 +24,7 @@ _LANGUAGE_CODES = """
 """
 # Names in use that CLDR does not have.
 _OTHER_NAMES = {
-    "AE": "UAE, Emirates, BAE, EAU, VAE",
+    "AE": "UAE, Emirates, الإمارات, BAE, EAU, VAE",
     "AT": "Oesterreich",
     "BA": "Bosnia",
     "BN": "Brunei Darussalam",
@@ -63,7 +63,7 @@ _OTHER_NAMES = {
     "Ολλανδία, NED",
     "PS": "Palestine, State of Palestine",
     "RU": "Russian Federation, РФ, Российская Федерация",
-    "SA": "KSA",
+    "SA": "KSA, السعودية",
     "SX": "Sint Maarten (Dutch part)",
     "SY": "Syrian Arab Republic",
     "SZ": "Swaziland",
@@ -73,7 +73,7 @@ _OTHER_NAMES = {
     "TW": "Taiwan ROC, Taiwan Province of China, Chinese Taipei, 臺灣",
     "TZ": "United Republic of Tanzania",
     "US": "USA, U.S., U.S.A., United States of America, America, EEUU, EE.UU., États-Unis d'Amérique, EUA, "
-    "Estados Unidos de América, ABD, SUA, VSA, США, САЩ, ΗΠΑ, アメリカ, 米国",
+    "Estados Unidos de América, ABD, SUA, VSA, США, САЩ, ΗΠΑ, أمريكا, アメリカ, 米国",
     "VA": "Holy See",
     "VE": "Bolivarian Republic of Venezuela",
     "VN": "Viet Nam",

@@ -82,6 +82,8 @@ class PhoneReader:
             self._check_countries(read, lines, texts, regions)
         if self._rules.region is None or self._hint is not None:
             self._note_plain(read, lines, columns, regions)
+        if regions and self._rules.region is None:
+            _reject_unnamed(read.phones, texts, regions)
         if self._rules.repairs or self._rules.first_number:
             self._note_repairs(read, lines, texts, regions)
         if self._rules.only_mobile or self._rules.leave_out:
@@ -133,6 +135,7 @@ class PhoneReader:
         if regions:
             rows = [at for at, region in enumerate(regions) if region == _NO_REGION]
             texts, phones = [texts[at] for at in rows], [phones[at] for at in rows]
+            read.plain.explicit += len(regions) - len(rows)
         read.plain.update(count_plain(texts, phones))
         if self._hint is not None:
             self._note_hints(read.plain, zip(lines, texts, phones, columns[self._hint], strict=True))
@@ -171,6 +174,15 @@ class PhoneReader:
                 phones[at] = LEFT_OUT[kind]
             elif self._rules.only_mobile and kind is not Kind.MOBILE:
                 phones[at] = NOT_MOBILE
+
+
+def _reject_unnamed(phones: list[int | str], texts: Column, regions: Sequence[str]) -> None:
+    """Reject plain digits of rows without a country: beside national numbers, they are national ones too, and
+    only by chance numbers of another country.
+    """
+    for at, region in enumerate(regions):
+        if region == _NO_REGION and isinstance(phones[at], int) and is_plain(texts[at].strip()):
+            phones[at] = UNKNOWN
 
 
 def _region_of(cell: str) -> str:

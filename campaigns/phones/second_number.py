@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from drumbeat.campaigns.phones.numbering_plan import DIGITS_MAX
+
 EXTENSION = "phone_extension"
 TWO_NUMBERS = "phone_two_numbers"
 AREA_CODE_DIGITS_MAX = (
@@ -19,6 +21,7 @@ AREA_CODE_DIGITS_MAX = (
 _WHOLE_NUMBER_DIGITS = 7  # an extension has fewer
 _BREAK = re.compile(r"[^0-9 .)\-]+(?=.*[0-9])", re.DOTALL)
 _GAP = re.compile(r"(?<=[0-9)])[ .\-]+(?=0)")
+_ANY_GAP = re.compile(r"(?<=[0-9)])[ .\-]+(?=[0-9(])")
 _TWO_NUMBERS_DIGITS_MIN = 2 * (AREA_CODE_DIGITS_MAX + 1)
 _AND_OR = re.compile(r"\b(or|oder|and|und|bzw|ou|et|y|e|o)\b", re.IGNORECASE)
 _MARK = re.compile(r"[^\W\d_]|[#*(]")  # a letter, as in x12 or Durchwahl 12, or a sign of its own
@@ -45,11 +48,13 @@ def second_number(text: str, is_complete: Callable[[str], bool]) -> Second | Non
 
 def _after_gap(text: str, is_complete: Callable[[str], bool]) -> Second | None:
     """Return a second number that follows a whole one, with a separator of groups between them."""
-    if sum(map(str.isdigit, text)) < _TWO_NUMBERS_DIGITS_MIN:
+    digits = _digits(text)
+    if digits < _TWO_NUMBERS_DIGITS_MIN:
         return None
+    pattern = _GAP if digits <= DIGITS_MAX else _ANY_GAP  # with more digits, it is no one number
     gaps = (
         gap
-        for gap in _GAP.finditer(text)
+        for gap in pattern.finditer(text)
         if is_complete(text[gap.end() :]) and is_complete(text[: gap.start()])
     )
     return next((Second(TWO_NUMBERS, text[: gap.start()]) for gap in gaps), None)

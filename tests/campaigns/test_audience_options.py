@@ -119,13 +119,21 @@ async def test_the_people_of_files_and_campaigns_are_left_out_and_listed(
 
 @pytest.mark.parametrize(
     ("exclude", "says"),
-    [("none", 'no campaign "none"'), ("bad.csv", "line 3.*would get the message"), ("all.csv", "names all")],
+    [
+        ("none", 'no campaign "none"'),
+        ("bad.csv", "line 3.*would get the message"),
+        ("all.csv", "names all"),
+        ("other.csv", "rename it"),
+        ("title.csv", "line 2 names it"),
+    ],
 )
 async def test_an_exclusion_that_cannot_hold_creates_nothing(
     ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience, exclude: str, says: str
 ) -> None:
     write_audience(f"phone\n{PHONE}\nunreadable\n", "bad.csv")
     write_audience("phone\n" + "\n".join(str(PHONE + row) for row in range(10)), "all.csv")
+    write_audience(f"mobile\n+{PHONE}\n", "other.csv")
+    write_audience(f"Stop,May\nphone,why\n+{PHONE},x\n", "title.csv")
     with pytest.raises(ConfigurationError, match=says):
         await create_campaign(ready, replace(spec, exclude=(exclude,)))
     assert set((await everything(pool)).values()) == {0}

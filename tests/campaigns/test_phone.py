@@ -103,6 +103,7 @@ def test_each_way_of_writing(text: str, region: str | None, expected: int | str)
         ("030 12345 or 12346", "phone_two_numbers"),
         ("+14155550107 / +14155550108", "phone_two_numbers"),
         ("+4930231250 +4930231251", "phone_two_numbers"),
+        ("4930231250 01 4930231250 02", "phone_two_numbers"),
         ("+49 30 23125007\n+49 30 23125008", "phone_two_numbers"),
         ("030 23125001 priv. 030 23125002", "phone_two_numbers"),
         *((f"030 12345{between}030 12346", "phone_two_numbers") for between in (" - ", "-", " ", ".", " – ")),

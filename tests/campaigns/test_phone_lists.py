@@ -59,6 +59,24 @@ def test_a_phone_is_of_the_country_that_its_row_names(
     assert checked(path, region="US", country_column="-").good == 3
 
 
+def test_plain_digits_of_a_row_without_a_country_are_not_guessed(write: Callable[..., Path]) -> None:
+    rows = [
+        ("US", "4155550101"),
+        ("GB", "2079460958"),
+        ("US", "4155550102"),
+        ("", "4795550123"),  # by chance a number of Norway
+        ("", "+14155550103"),
+        ("", "3023125001"),
+    ]
+    path = write(("country", "phone"), rows)
+    assert phones_of(path, country_column="country") == [
+        14155550101, 442079460958, 14155550102, 14155550103,
+    ]  # fmt: skip
+    found = checked(path, country_column="country")
+    assert (found.good, found.reject_codes) == (4, {"country_unknown": 1, "phone_invalid": 1})
+    assert checked(path, country_column="country", region="US").countries == {"US": 5, "GB": 1}
+
+
 def test_rows_differ_in_what_they_say_of_their_country(write: Callable[..., Path]) -> None:
     rows = [
         ("Narnia", "+14155550101"),

@@ -138,6 +138,13 @@ def test_values_are_the_same_from_every_form(form: str, tmp_path: Path) -> None:
         assert sum(finding["count"] for finding in result.findings) == len(told)
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_control_characters_at_an_end_are_invisible(form: str, tmp_path: Path) -> None:
+    values, result = found(tmp_path, ["\x02Noa\x7f", "\x07\x9f"], form)
+    assert (values, codes(result)) == (["Noa"], ["invisible_removed"])
+    assert result.reject_codes == {"variable_empty": 1}
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_what_belongs_to_a_value_stays(form: str, tmp_path: Path) -> None:
     for cells in (KEPT[:8], KEPT[8:]):
@@ -249,6 +256,7 @@ LINKS = [
     ("/rose", "rose", "url_beginning"),
     ("//rose/red", "rose/red", "url_beginning"),
     ("rose red", "rose%20red", "url_characters"),
+    ("20%off", "20%25off", "url_characters"),
     ("blüte", "bl%C3%BCte", "url_characters"),
     ("a?b=1&amp;c=2", "a?b=1&c=2", "html_entity"),
     ("https://other.example/x", "https://other.example/x", "url_beginning"),

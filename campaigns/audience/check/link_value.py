@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 _SCHEME = re.compile(r"https?://", re.IGNORECASE)
-_UNENCODED = re.compile(r"[^!#$%&'()*+,\-./0-9:;=?@A-Z\[\]_a-z~]")
+_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")  # it begins no code, as in 20% off
+_UNENCODED = re.compile(rf"[^!#$%&'()*+,\-./0-9:;=?@A-Z\[\]_a-z~]|{_PERCENT.pattern}")
 _SAFE = "!#$%&'()*+,/:;=?@[]~"
 
 
@@ -28,7 +29,7 @@ def is_unencoded(value: str) -> bool:
 
 def encoded(value: str) -> str:
     """Return the value as a link has it: `größe 42` becomes `gr%C3%B6%C3%9Fe%2042`."""
-    return quote(value, safe=_SAFE)
+    return quote(_PERCENT.sub("%25", value), safe=_SAFE)
 
 
 def _rest(value: str, beginning: str) -> str:

@@ -6,13 +6,15 @@ Law: what joins letters stays. Emoji and Persian words need their joiners, and a
 import re
 
 # Source: Default_Ignorable_Code_Point of the Unicode standard, and the blank Braille pattern.
+_CONTROL = "\x01-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"  # no line break, no tab, and no NUL, which is refused
 _IGNORABLE = (
+    f"{_CONTROL}"
     "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _INVISIBLE = re.compile(rf"[\s{_IGNORABLE}]*")
 # At an end, these say nothing. Variation selectors and tags end an emoji, and joiners end a Persian word.
-_AT_ENDS = "\xad\u115f\u1160\u200b\u2060-\u2064\u2800\u3164\ufeff\uffa0"
+_AT_ENDS = f"{_CONTROL}\xad\u115f\u1160\u180e\u200b\u2060-\u2064\u2800\u3164\ufeff\uffa0"
 _ENDS = re.compile(rf"\A[\s{_AT_ENDS}]+|[\s{_AT_ENDS}]+\Z")
 _MARKS_AT_ENDS = re.compile(rf"\A[\s\u200e\u200f\u061c{_AT_ENDS}]+|[\s\u200e\u200f\u061c{_AT_ENDS}]+\Z")
 _RIGHT_TO_LEFT = re.compile(

@@ -82,18 +82,6 @@ class Dialect(NamedTuple):
                 cursor.position = start + 1
                 yield start, None
 
-    def odd_row(self, line: str) -> list[str] | None:
-        """Return the row of a line that is no row as it stands: with other escapes, with spaces behind a
-        closing quote, or with quotes that are text.
-        """
-        folded = re.sub(rf'(?<=[^"])"[ \t]+(?={re.escape(self.delimiter)}|[\r\n]|$)', '"', line)
-        for has_escapes in (self.has_escapes, not self.has_escapes):
-            dialect = self._replace(has_escapes=has_escapes)
-            for text in dict.fromkeys((line, folded)):
-                if (row := dialect.row(text)) is not None:
-                    return row
-        return self._replace(skips_spaces=False).row(line)
-
 
 def dialect_of(lines: Sequence[str], delimiter: str | None, *, keep_spaces: bool) -> Dialect:
     """Return the dialect of a file with these first lines, the header first. None: find the delimiter.

@@ -19,7 +19,7 @@ from drumbeat.campaigns.phones.plain_digits import NO_COLUMN, PlainDigits
 from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.stored_recipients import require_kept
 from drumbeat.engine.core.phone_aliases import canonical_phones
-from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.errors import ConfigurationError, DrumbeatError
 from drumbeat.engine.store.copying import copy_text
 from drumbeat.engine.store.database import Connection
 
@@ -73,7 +73,7 @@ async def _phones(source: OpenAudience, rules: RowRules, findings: Findings) -> 
     try:
         check = _check(table.header, table.name, rules)
     except MissingColumn as error:
-        raise await asyncio.to_thread(with_remedy, error, source) from error
+        raise await asyncio.to_thread(_with_remedy, error, source) from error
     plain = PlainDigits()
     for batch in check.batches(table):
         plain.update(batch.plain)
@@ -97,6 +97,15 @@ def _check(header: Sequence[str], where: str, rules: RowRules) -> RowCheck:
         return row_check(header, where, replace(plain, phone_column=rules.phone_column, mapped=rules.mapped))
     except MissingColumn:
         return row_check(header, where, plain)
+
+
+def _with_remedy(error: MissingColumn, source: OpenAudience) -> DrumbeatError:
+    """Return the error with its remedy. The option for the column of phones is that of the audience."""
+    found = with_remedy(error, source)
+    if found.key != "phone_column":
+        return found
+    remedy = 'in a file for {exclude}, the column of phones is "phone", or as in the audience: rename it'
+    return MissingColumn(error.what, where=error.where, remedy=remedy, values={})
 
 
 def _rules(header: Sequence[str], rules: RowRules) -> RowRules:
