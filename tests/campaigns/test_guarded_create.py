@@ -127,5 +127,6 @@ def test_days(text: str, days: set[int]) -> None:
 )  # fmt: skip
 def test_a_wrong_option_is_named(spec: CampaignSpec, wrong: dict[str, object]) -> None:
     [name] = wrong
-    with pytest.raises(UsageError, match="--" + name.replace("_", "-")):
+    with pytest.raises(UsageError) as refused:
         replace(spec, **wrong).checked_guards()
+    assert refused.value.key == name
