@@ -18,7 +18,9 @@ from drumbeat.engine.store.database import Pool
 from tests.campaigns.workbook_files import Sheet, write_xlsx_sheet
 from tests.console.conftest import PHONE, Caller, Reply
 
-BAD = f"phone,name,order\n+{PHONE + 70},Bo,B1\nnonsense,Cy,B2\n+{PHONE + 71},Di,B3\n+{PHONE + 72},Ed,B4,more\n"
+BAD = (
+    f"phone,name,order\n+{PHONE + 70},Bo,B1\nnonsense,Cy,B2\n+{PHONE + 71},Di,B3\n+{PHONE + 72},Ed,B4,more\n"
+)
 
 
 async def uploaded(caller: Caller, content: str | bytes, name: str = "people.csv") -> Reply:
