@@ -237,7 +237,15 @@ def _problem(digits: str) -> str:
 
 def read_phone(text: str, region: str | None) -> int:
     """Return the digits of a phone, of an old number today's. Raise UsageError if it cannot be read."""
-    phone = Normaliser(region, EVERY_CHANGE).normalise(text)
+    return read_phone_with(Normaliser(region, EVERY_CHANGE), text, region)
+
+
+def read_phone_with(normaliser: Normaliser, text: str, region: str | None) -> int:
+    """Return the digits of a phone. Raise UsageError if it cannot be read."""
+    phone = normaliser.normalise(text)
     if isinstance(phone, str):
-        raise UsageError(f"the phone {text!r} cannot be read: {REASONS[phone]}")
+        national = "" if region else "for a national number, name the country with {region}"
+        raise UsageError(
+            f"the phone {{text!r}} cannot be read: {REASONS[phone]}", remedy=national, values={"text": text}
+        )
     return phone

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from drumbeat.campaigns.actor import actor as this_user
 from drumbeat.campaigns.output.spreadsheet import safe_cell
-from drumbeat.campaigns.phones.normaliser import Normaliser
+from drumbeat.campaigns.phones.normaliser import Normaliser, read_phone_with
 from drumbeat.campaigns.phones.old_numbers import EVERY_CHANGE
 from drumbeat.campaigns.phones.phone_text import phone_text
-from drumbeat.campaigns.reject import REASONS
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.phone_aliases import canonical_phone, phone_aliases
 from drumbeat.engine.errors import UsageError
@@ -159,13 +158,7 @@ def _with_aliases(phones: Sequence[int]) -> list[int]:
 
 def _read_phones(phones: Sequence[str], region: str | None) -> list[int]:
     normaliser = Normaliser(region, EVERY_CHANGE)
-    numbers = []
-    for phone in phones:
-        number = normaliser.normalise(phone)
-        if isinstance(number, str):
-            raise UsageError(f"the phone {phone!r} cannot be read: {REASONS[number]}")
-        numbers.append(number)
-    return numbers
+    return [read_phone_with(normaliser, phone, region) for phone in phones]
 
 
 def checked_reason(reason: str) -> str:

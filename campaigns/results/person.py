@@ -11,9 +11,7 @@ from typing import Any
 
 import asyncpg
 
-from drumbeat.campaigns.phones.normaliser import Normaliser
-from drumbeat.campaigns.phones.old_numbers import EVERY_CHANGE
-from drumbeat.campaigns.reject import REASONS
+from drumbeat.campaigns.phones.normaliser import read_phone
 from drumbeat.campaigns.results.export import failure_texts
 from drumbeat.campaigns.results.reply_text import reply_text
 from drumbeat.campaigns.sql import statements
@@ -21,7 +19,6 @@ from drumbeat.campaigns.template_shares import shares_in
 from drumbeat.engine.core.phone_aliases import phone_aliases
 from drumbeat.engine.core.pricing import pricing_of
 from drumbeat.engine.core.states import EvidenceRank
-from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.database import Connection
 
 LOOK_TIMEOUT_S = 300.0  # a look takes 6 to 9 ms for a million recipients in memory, more from a disk
@@ -109,13 +106,7 @@ def read_spellings(text: str, region: str | None) -> tuple[int, ...]:
     """Return the numbers of a phone in any spelling. A national one needs its region. Raise UsageError if it
     is no phone.
     """
-    phone = Normaliser(region, EVERY_CHANGE).normalise(text)
-    if isinstance(phone, str):
-        national = "" if region else "for a national number, name the country with {region}"
-        raise UsageError(
-            f"the phone {{text!r}} cannot be read: {REASONS[phone]}", remedy=national, values={"text": text}
-        )
-    return phone_aliases(str(phone))
+    return phone_aliases(str(read_phone(text, region)))
 
 
 async def find_recipients(connection: Connection, spellings: Sequence[int]) -> tuple[list[int], list[int]]:
