@@ -15,13 +15,12 @@ from drumbeat.campaigns.campaign import find_campaign
 from drumbeat.campaigns.command_text import command_text
 from drumbeat.campaigns.life.run import paused, run_campaign
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.phones.normaliser import Normaliser
+from drumbeat.campaigns.phones.normaliser import Normaliser, read_phone_with
 from drumbeat.campaigns.planning.create import create_campaign
-from drumbeat.campaigns.reject import REASONS
 from drumbeat.campaigns.results.export import COLUMNS, export_rows
 from drumbeat.campaigns.stored_recipients import require_kept
 from drumbeat.engine.core.states import CampaignState, RecipientState
-from drumbeat.engine.errors import Incomplete, UsageError
+from drumbeat.engine.errors import Incomplete
 from drumbeat.engine.process.disk_space import Disk
 from drumbeat.engine.process.settings import ServiceSettings
 from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads
@@ -74,9 +73,7 @@ async def plan_message(
 
     Raise UsageError if `to` is no phone, and the errors of `create_campaign`.
     """
-    phone = Normaliser(spec.region, spec.repair_old or ()).normalise(to)
-    if isinstance(phone, str):
-        raise UsageError(f"the phone {to!r} cannot be read: {REASONS[phone]}")
+    phone = read_phone_with(Normaliser(spec.region, spec.repair_old or ()), to, spec.region)
     with tempfile.TemporaryDirectory(prefix="drumbeat-message-") as directory:
         audience = Path(directory) / "recipient.csv"
         await asyncio.to_thread(audience.write_text, f"phone\n+{phone}\n", "utf-8")
