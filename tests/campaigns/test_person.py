@@ -15,7 +15,7 @@ from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.results.export import COLUMNS, export_rows
 from drumbeat.campaigns.results.person import events, read_person, read_spellings
 from drumbeat.campaigns.sql import statements
-from drumbeat.engine.core.phone_aliases import canonical_phones, phone_aliases
+from drumbeat.engine.core.phone_aliases import CHANGES, canonical_phones, phone_aliases
 from drumbeat.engine.core.tag import Tag
 from drumbeat.engine.errors import TryLater, UsageError
 from drumbeat.engine.store.database import Connection, Pool
@@ -217,6 +217,28 @@ async def test_a_suppressed_phone_stays_suppressed(connection: Connection, in_tw
 async def test_the_database_knows_the_same_spellings(connection: Connection, phone: int) -> None:
     known: Any = await connection.fetchval("SELECT phone_spellings($1)", phone)
     assert tuple(map(int, known)) == phone_aliases(str(phone))
+
+
+async def test_the_database_knows_them_of_every_head(connection: Connection) -> None:
+    """Two of seven heads of six digits in the countries of a change, as numbers of 10 to 14 digits."""
+    codes = {change.old_head[:2] for change in CHANGES}
+    phones = [
+        int(f"{head}{tail}"[:length].ljust(length, "0"))
+        for head in range(220_000, 850_000)
+        if str(head)[:2] in codes and head % 7 < 2
+        for tail in ("00000000", "59146327")
+        for length in range(10, 15)
+    ]
+    known = await connection.fetchval(
+        "SELECT array_agg(other_spelling(phone) ORDER BY place) FROM unnest($1::bigint[]) WITH ORDINALITY"
+        " AS asked (phone, place)",
+        phones,
+    )
+    aliases = [phone_aliases(str(phone)) for phone in phones]
+    expected = [str(found[1]) if len(found) > 1 else None for found in aliases]
+    differing = [pair for pair in zip(phones, known, expected, strict=True) if pair[1] != pair[2]]
+    assert differing[:5] == []
+    assert sum(found is not None for found in expected) > 1_000
 
 
 async def test_a_plan_knows_the_same_canonical_phones(connection: Connection) -> None:
