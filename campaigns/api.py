@@ -20,6 +20,7 @@ from typing import Any
 
 from drumbeat.campaigns.actor import actor
 from drumbeat.campaigns.campaign import Campaign, find_campaign, require_planned
+from drumbeat.campaigns.changing.apply import apply_campaign
 from drumbeat.campaigns.changing.delete import DeletedCampaign, delete_campaign
 from drumbeat.campaigns.changing.derived import cloned, edit_campaign
 from drumbeat.campaigns.life import control
@@ -87,10 +88,22 @@ class Drumbeat:
 
     async def create(self, spec: CampaignSpec, *, dry_run: bool = False) -> CreatedCampaign:
         """Do what `campaign create` does. `CampaignSpec(name=…, …)` makes `spec`."""
-        return await self._create(spec, dry_run=dry_run)
+        return await create_campaign(
+            self.url,
+            spec,
+            disk=self.settings.disk(),
+            dry_run=dry_run,
+            open_uploads=uploads_with(self.settings),
+        )
 
     async def apply(
-        self, manifest: Path | str, *, dry_run: bool = False, now: bool = False, **changes: Any
+        self,
+        manifest: Path | str,
+        *,
+        dry_run: bool = False,
+        now: bool = False,
+        keep_audience: bool = True,
+        **changes: Any,
     ) -> CreatedCampaign:
         """Do what `campaign apply` does. `changes` replace keys of the manifest.
 
@@ -99,7 +112,16 @@ class Drumbeat:
         path = Path(manifest)
         try:
             spec = CampaignSpec(**read_manifest(path, changes))
-            return await self._create(spec, dry_run=dry_run, change_by=actor(), now=now)
+            return await apply_campaign(
+                self.url,
+                spec,
+                change_by=actor(),
+                disk=self.settings.disk(),
+                dry_run=dry_run,
+                open_uploads=uploads_with(self.settings),
+                now=now,
+                keep_audience=keep_audience,
+            )
         except UsageError as error:
             raise of_file(error, str(path)) from error
 
@@ -209,19 +231,6 @@ class Drumbeat:
         async for page in export_rows(self.pool, campaign_id, wanted):
             for row in page:
                 yield dict(zip(columns, row, strict=True))
-
-    async def _create(
-        self, spec: CampaignSpec, *, dry_run: bool, change_by: str | None = None, now: bool = False
-    ) -> CreatedCampaign:
-        return await create_campaign(
-            self.url,
-            spec,
-            disk=self.settings.disk(),
-            dry_run=dry_run,
-            change_by=change_by,
-            open_uploads=uploads_with(self.settings),
-            now=now,
-        )
 
 
 async def _planned(pool: Pool, name: str) -> Campaign:

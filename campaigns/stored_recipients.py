@@ -64,7 +64,7 @@ async def export_records(
 
 async def require_kept(pool: Pool | Connection, campaign_id: int, name: str) -> None:
     """Raise ConfigurationError if the recipients of a planned campaign were pruned."""
-    if not await pool.fetchval(statements("report")["has_ranges"], campaign_id):
+    if not await pool.fetchval(statements("report")["is_kept"], campaign_id):
         raise ConfigurationError(
             f'the recipients of "{name}" were dropped by `db prune`',
             where=await describe_database(pool),

@@ -1,4 +1,4 @@
-"""The errors that end a command or a process. Each class has an exit code.
+"""The errors that end a command or a process. Each class has an exit code, and a kind for programs.
 
 Expected replies of the service are values (`engine.core.outcome`), never exceptions. A message says what
 happened, where, and what to do.
@@ -10,7 +10,8 @@ from typing import Any
 
 
 class DrumbeatError(Exception):
-    """The base class: a problem reported in one line. `exit_code` 1 means an unexpected problem.
+    """The base class: a problem reported in one line. `exit_code` 1 means an unexpected problem. `kind` is a
+    word that programs can rely on; it is the `code` of JSON and of /api/v1.
 
     `what` and `remedy` are texts. If `values` are given, even none, they are forms: `{text}` is the value of
     that name, and any other field names an option by its key, such as `{start_at}`. `told` lets a face name
@@ -19,6 +20,7 @@ class DrumbeatError(Exception):
     """
 
     exit_code: int = 1
+    kind: str = "unexpected"
 
     def __init__(
         self,
@@ -59,6 +61,11 @@ class DrumbeatError(Exception):
         what, remedy = self.told(name_of)
         return f"{what}{f' ({self.where})' if self.where else ''}{f': {remedy}' if remedy else ''}"
 
+    def as_json(self, name_of: Callable[[str], str] = str) -> dict[str, Any]:
+        """Return the problem for programs."""
+        what, remedy = self.told(name_of)
+        return problem_json(self.kind, what, self.exit_code, where=self.where, remedy=remedy)
+
     def as_texts(self) -> dict[str, Any]:
         """Return the arguments that make such an error again, in a form that JSON can hold."""
         what, remedy = self.forms
@@ -80,6 +87,13 @@ class DrumbeatError(Exception):
             yield from (field for field in fields if field is not None and field not in self.values)
 
 
+def problem_json(
+    code: str, what: str, exit_code: int, *, where: str = "", remedy: str = ""
+) -> dict[str, Any]:
+    """Return a problem as every command prints it with --json."""
+    return {"code": code, "what": what, "where": where, "remedy": remedy, "exit_code": exit_code}
+
+
 class _Names(dict[str, object]):
     """The values of a form, and a name for each key that is none."""
 
@@ -95,18 +109,21 @@ class UsageError(DrumbeatError):
     """A command line that asks for something that the command cannot do."""
 
     exit_code = 2
+    kind = "wrong_input"
 
 
 class Incomplete(DrumbeatError):
     """An incomplete result: too many recipients failed, or some are in doubt or were left out."""
 
     exit_code = 3
+    kind = "incomplete"
 
 
 class Unreachable(DrumbeatError):
     """A service or a database that did not answer."""
 
     exit_code = 69
+    kind = "unreachable"
 
 
 class TryLater(DrumbeatError):
@@ -116,23 +133,42 @@ class TryLater(DrumbeatError):
     """
 
     exit_code = 75
+    kind = "try_later"
 
-    def __init__(self, what: str, *, where: str = "", remedy: str = "", wait_s: float | None = None) -> None:
-        super().__init__(what, where=where, remedy=remedy)
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str = "",
+        remedy: str = "",
+        wait_s: float | None = None,
+        values: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(what, where=where, remedy=remedy, values=values)
         self.wait_s = wait_s
+
+
+class NotReady(TryLater):
+    """An audience that is not there yet: missing, empty, too small, or still being written."""
+
+    kind = "not_ready"
 
 
 class AuthenticationError(DrumbeatError):
     """A token that the service refused, or that lacks a permission."""
 
     exit_code = 77
+    kind = "service_refused"
 
 
 class ConfigurationError(DrumbeatError):
     """A wrong setting, file or stored definition. A retry cannot help until somebody changes it."""
 
     exit_code = 78
+    kind = "wrong_configuration"
 
 
 class NotFound(ConfigurationError):
     """A campaign, number or template that was named and does not exist."""
+
+    kind = "not_found"

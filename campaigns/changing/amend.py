@@ -23,9 +23,10 @@ async def amend_campaign(
     dry_run: bool = False,
     unchanged_in: Collection[CampaignState] = (),
     now: bool = False,
+    leaves_drafts: bool = False,
 ) -> CreatedCampaign | None:
     """Change a planned campaign to other options with the same audience. Return None if that needs a new
-    plan.
+    plan, or, with `leaves_drafts`, if it is a draft.
 
     This reads no audience. It raises the errors of `create_campaign`.
     """
@@ -38,6 +39,8 @@ async def amend_campaign(
         if row is None:
             return None
         known = known_campaign(row)
+        if leaves_drafts and known.state is CampaignState.DRAFT:
+            return None
         identity = identify_again(spec, known.options)
         changes = await allowed_changes(connection, known, identity, request)
         if not changes:

@@ -5,13 +5,13 @@ is left out when it sends (`engine.core.retry_guard`).
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from drumbeat.campaigns.campaign import Campaign, find_campaign, require_planned
-from drumbeat.campaigns.options.identity import RETRY_CODES, RETRY_OF, retry_options
+from drumbeat.campaigns.options.identity import RETRY_KEYS, retry_options
 from drumbeat.campaigns.options.sources import CampaignResult
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.options.table import OPTIONS
@@ -20,6 +20,7 @@ from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.created import CreatedCampaign, existing_campaign
 from drumbeat.campaigns.progress import ProgressCallback, no_progress
 from drumbeat.campaigns.sql import statements
+from drumbeat.engine.core.error_codes import FINAL_CODES
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.errors import TryLater
 from drumbeat.engine.process.disk_space import Disk
@@ -32,7 +33,17 @@ _KEPT = (
     - AUDIENCE_KEYS
     - READING_KEYS
     - set(NOT_CLONED)
-    - {"exclude", "max_recipients", "strict", "strict_language", "start_at", "expires_at"}
+    - {
+        "exclude",
+        "max_recipients",
+        "min_recipients",
+        "unchanged_for",
+        "allow_empty",
+        "strict",
+        "strict_language",
+        "start_at",
+        "expires_at",
+    }
     - {"canary", "canary_max_failed", "canary_minutes", "canary_approve"}
 )
 _RETRY_NAME = re.compile(r"(.+)/retry-([0-9]{1,6})")
@@ -42,7 +53,8 @@ _RETRY_NAME = re.compile(r"(.+)/retry-([0-9]{1,6})")
 class RetryOptions:
     """The options that a retry may have of its own; all others are those of the campaign.
 
-    `codes` limits the retry to failures with these codes; empty means all failures. `name` None means the
+    `codes` limits the retry to failures with these codes; empty means all that a retry may help, or, with
+    `all_codes`, all. `name` None means the
     next free name, such as `spring/retry-1`.
     """
 
@@ -51,6 +63,12 @@ class RetryOptions:
     start_at: str | None = None
     expires_at: str | None = None
     rejects: Path | None = None
+    all_codes: bool = False
+
+    @property
+    def without(self) -> frozenset[int]:
+        """Return the codes whose recipients are left out."""
+        return frozenset() if self.codes or self.all_codes else FINAL_CODES
 
 
 def retry_name(name: str) -> str:
@@ -83,7 +101,7 @@ async def plan_retry(
             )
         require_planned(campaign)
         new_name = given.name or retry_name(campaign.name)
-        if (known := await _known(connection, new_name, campaign.name, given.codes)) is not None:
+        if (known := await _known(connection, new_name, campaign.name, given)) is not None:
             return known
         row = await connection.fetchrow(statements("plan")["frozen_campaign"], campaign.campaign_id)
         assert row is not None, "a campaign's row is never deleted once it is planned"
@@ -96,13 +114,12 @@ async def plan_retry(
 
 
 async def _known(
-    connection: Connection, new_name: str, retried: str, codes: Sequence[int]
+    connection: Connection, new_name: str, retried: str, given: RetryOptions
 ) -> CreatedCampaign | None:
     """Return the same retry if it is planned. Recipients who failed since then make no difference."""
     row = await connection.fetchrow(statements("plan")["planned_retry"], new_name)
-    if row is None or {key: row["options"].get(key) for key in (RETRY_OF, RETRY_CODES)} != retry_options(
-        retried, codes
-    ):
+    wanted = retry_options(retried, given.codes, all_codes=given.all_codes)
+    if row is None or {key: row["options"][key] for key in RETRY_KEYS if key in row["options"]} != wanted:
         return None
     return existing_campaign(row)
 
@@ -132,11 +149,14 @@ def retry_spec(
     }
     return CampaignSpec(
         **{**kept, **own},
-        read_from=CampaignResult(campaign.name, RecipientState.FAILED, frozenset(given.codes), once=True),
+        read_from=CampaignResult(
+            campaign.name, RecipientState.FAILED, frozenset(given.codes), once=True, without=given.without
+        ),
         header_directory=_media_directory(options),
         message=template.get("message"),
         retry_of=campaign.name,
         retry_codes=given.codes,
+        retry_all_codes=given.all_codes,
     )
 
 

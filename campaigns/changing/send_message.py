@@ -44,13 +44,14 @@ class SentToOne:
     def as_json(self) -> dict[str, Any]:
         return {"schema": 1, **asdict(self), "code": int(self.code) if self.code else None}
 
-    def require_accepted(self) -> None:
-        """Raise Incomplete, with the reason, unless the service accepted the message."""
+    @property
+    def problem(self) -> Incomplete | None:
+        """Return the reason why the service has not accepted the message; None if it has."""
         if self.state in _ACCEPTED:
-            return
+            return None
         code = f" ({self.code})" if self.code else ""
         in_doubt = self.state == RecipientState.UNKNOWN
-        raise Incomplete(
+        return Incomplete(
             f"the message is not accepted: {self.state}{code}, {self.reason or 'no reason is known'}",
             remedy=f"see `{command_text('campaign', 'settle', self.name)}`" if in_doubt else "",
         )

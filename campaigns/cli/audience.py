@@ -22,7 +22,7 @@ from drumbeat.campaigns.cli.options import Json, Output, Quiet
 from drumbeat.campaigns.cli.output import opened, writing
 from drumbeat.campaigns.cli.phone_lines import phone_lines
 from drumbeat.campaigns.cli.planning_progress import GUESS, planning_shown
-from drumbeat.campaigns.cli.printing import note, print_json
+from drumbeat.campaigns.cli.printing import error_part, note, print_json
 from drumbeat.campaigns.cli.task_runner import with_database
 from drumbeat.campaigns.options.sources import (
     STANDARD_INPUT,
@@ -154,17 +154,20 @@ def _check(
             progress=progress,
         )
     messages = first_messages(filling.templates, found.first[:SHOWN])
+    problem = None
+    if strict and found.rejected:
+        problem = ConfigurationError(
+            f"{pluralise(found.rejected, 'bad row')}, and --strict allows none", where=str(file)
+        )
     if json:
         shown = [message.as_json() for message in messages]
-        print_json({"schema": 1, **found.as_json(), "first_messages": shown})
+        print_json({"schema": 1, **found.as_json(), "first_messages": shown, **error_part(problem)})
     else:
         _print(found)
         for line in message_lines(messages):
             typer.echo(line)
-    if strict and found.rejected:
-        raise ConfigurationError(
-            f"{pluralise(found.rejected, 'bad row')}, and --strict allows none", where=str(file)
-        )
+    if problem is not None:
+        raise problem
 
 
 def _filling(spec: CampaignSpec, file: Path) -> Filling:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from drumbeat.campaigns.cli.printing import print_json, print_rows
+from drumbeat.campaigns.cli.printing import error_part, print_json, print_rows
 from drumbeat.campaigns.command_text import flag
 from drumbeat.campaigns.options.identity import HASHES, text_of, words_for
 from drumbeat.campaigns.planning.change import ChangeRefused
@@ -20,7 +20,7 @@ def print_refusal(refusal: ChangeRefused, *, json: bool) -> None:
     """Print the differences of a change that is refused. The error itself goes to stderr."""
     if json:
         changes = [change.as_json() for change in refusal.changes]
-        print_json({"schema": 1, "refused": True, "changes": changes})
+        print_json({"schema": 1, "refused": True, "changes": changes, **error_part(refusal)})
     else:
         print_changes(refusal.changes)
 

@@ -1,6 +1,6 @@
 """`drumbeat campaign create`: an audience becomes a campaign, ready to be sent."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import typer
@@ -49,27 +49,25 @@ def create(
 
 def create_and_show(
     spec: CampaignSpec,
+    planner: Callable[..., Coroutine[Any, Any, CreatedCampaign]] = create_campaign,
     *,
     dry_run: bool,
     json: bool,
     quiet: bool,
-    change_by: str | None = None,
-    now: bool = False,
 ) -> None:
+    """Plan the campaign with `create_campaign`, or what takes the same, and show the result."""
     spec.checked_guards()  # reports wrong options before a database is started
     settings = load_settings()
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
         created = run_loop(
-            create_campaign(
+            planner(
                 url,
                 spec,
                 progress,
                 disk=settings.disk(),
                 dry_run=dry_run,
-                change_by=change_by,
                 open_uploads=uploads_with(settings),
-                now=now,
             )
         )
     show_created(created, json=json)
@@ -102,6 +100,10 @@ def _print(created: CreatedCampaign, days: int) -> None:
         + (", unchanged: this campaign exists already" if created.unchanged else "")
     )
     print_changes(created.changes)
+    if created.audience_kept:
+        typer.echo(
+            "its people stay as they were planned: the audience is not read again (--no-keep-audience)"
+        )
     for line in (*_audience_lines(created), *_earlier_lines(created)):
         typer.echo(line)
     if days > 1:
@@ -125,6 +127,9 @@ def _audience_lines(created: CreatedCampaign) -> Iterator[str]:
     if counts.without_hours:
         have = pluralise(counts.without_hours, "recipient has", "recipients have")
         yield f"{have} no sending hours and will be skipped: their time zones share no allowed hour"
+    if audience.left_out_codes:
+        left_out = ", ".join(f"{code} {count:,}" for code, count in sorted(audience.left_out_codes.items()))
+        yield f"left out, because a retry does not help: {left_out} (--all-codes takes them)"
     yield from share_lines(created.campaign.templates)
     if audience.unmatched:
         yield f"no language of the template, so they get the fallback: {unmatched_text(audience.unmatched)}"

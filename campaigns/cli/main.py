@@ -19,7 +19,7 @@ from drumbeat.campaigns.cli.lazy import CommandGroup, import_without, lazy_group
 from drumbeat.campaigns.cli.streams import STDOUT, discard_stdout, secure_streams, stdout_error
 from drumbeat.campaigns.command_text import flag
 from drumbeat.engine.core.sanitise import sanitise
-from drumbeat.engine.errors import ConfigurationError, DrumbeatError
+from drumbeat.engine.errors import ConfigurationError, DrumbeatError, UsageError
 from drumbeat.engine.process.memory import COLLECTION_OBJECTS
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ EXIT_USAGE = 2
 EXIT_INTERRUPTED = 128 + signal.SIGINT
 EXIT_READER_GONE = 128 + signal.SIGPIPE  # the shell's exit code for a broken pipe
 HELP = "--help"
+JSON = "--json"
+PRINTING = "drumbeat.campaigns.cli.printing"
+NOT_CONFIRMED = "not_confirmed"  # the code of a question that was not answered with yes
 HEALTH = "health"  # runs every few seconds and reads no settings
 NOT_UTF_8 = "surrogates not allowed"  # the error text of Python, orjson and the database's driver
 DEBUG_VARIABLE = "DRUMBEAT_DEBUG"
@@ -179,6 +182,7 @@ def main(arguments: Sequence[str]) -> int:
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # under nohup, it is ignored
         signal.signal(signal.SIGHUP, _terminate)
     exit_code = _run(arguments)
+    _forget_output()
     if (problem := stdout_error()) is not None:
         exit_code = _report_stdout_error(problem, exit_code)
     elif exit_code == EXIT_READER_GONE:
@@ -214,19 +218,20 @@ def _run(arguments: Sequence[str]) -> int:
     except Terminated as end:
         return int(str(end))
     except SystemExit as end:  # typer raises a bare 1 for any broken pipe
-        return _print_closed(end.__context__) if _stdout_has_reader() else EXIT_READER_GONE
+        return _print_closed(end.__context__, arguments) if _stdout_has_reader() else EXIT_READER_GONE
     except typer.Abort:
-        return _print_error("you did not confirm; nothing was changed", EXIT_UNEXPECTED)
+        unconfirmed = "you did not confirm; nothing was changed"
+        return _report(arguments, DrumbeatError(unconfirmed), code=NOT_CONFIRMED)
     except typer.TyperException as error:
-        return _print_usage_error(error)
+        return _print_usage_error(error, arguments)
     except DrumbeatError as error:
-        return _print_error(error.line(flag), error.exit_code)
+        return _report(arguments, error)
     except Exception as error:
         if isinstance(error, OSError) and stdout_error() is not None:
             return 0  # only stdout failed, which `main` reports
         if NOT_UTF_8 in str(error) and (problem := _not_utf_8(arguments)):
-            return _print_error(problem, EXIT_USAGE)
-        return _print_unexpected(error)
+            return _report(arguments, UsageError(problem))
+        return _print_unexpected(error, arguments)
 
 
 def _terminate(number: int, _: object) -> None:
@@ -259,13 +264,31 @@ def _print_error(line: str, exit_code: int) -> int:
     return exit_code
 
 
-def _print_usage_error(error: typer.TyperException) -> int:
+def _report(arguments: Sequence[str], error: DrumbeatError, *, code: str = "", line: str = "") -> int:
+    """Print the problem in one line for people; with --json, also as a document for programs. `code` and
+    `line` replace those of the error.
+    """
+    if JSON in arguments:
+        from drumbeat.campaigns.cli.printing import print_problem  # only a command that prints needs orjson
+
+        with suppress(OSError):  # `main` reports a failed stdout; the exit code of the error matters more
+            print_problem(error.as_json(flag) | ({"code": code} if code else {}))
+    return _print_error(line or error.line(flag), error.exit_code)
+
+
+def _forget_output() -> None:
+    if (printing := sys.modules.get(PRINTING)) is not None:
+        printing.forget()
+
+
+def _print_usage_error(error: typer.TyperException, arguments: Sequence[str]) -> int:
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
         return EXIT_USAGE  # typer has printed the help
-    advice = f" Try `{context.command_path} --help`." if context is not None else ""
+    advice = f"Try `{context.command_path} --help`." if context is not None else ""
     message = error.format_message().replace("Value error, ", "").rstrip(".")  # pydantic's prefix
-    return _print_error(f"{message}{'' if message.endswith('?') else '.'}{advice}", EXIT_USAGE)
+    sentence = f"{message}{'' if message.endswith('?') else '.'}"
+    return _report(arguments, UsageError(sentence, remedy=advice), line=f"{sentence} {advice}")
 
 
 def _not_utf_8(arguments: Sequence[str]) -> str:
@@ -277,11 +300,11 @@ def _not_utf_8(arguments: Sequence[str]) -> str:
     return ""
 
 
-def _print_closed(problem: BaseException | None) -> int:
-    return _print_unexpected(problem) if isinstance(problem, OSError) else EXIT_UNEXPECTED
+def _print_closed(problem: BaseException | None, arguments: Sequence[str]) -> int:
+    return _print_unexpected(problem, arguments) if isinstance(problem, OSError) else EXIT_UNEXPECTED
 
 
-def _print_unexpected(error: Exception) -> int:
+def _print_unexpected(error: Exception, arguments: Sequence[str]) -> int:
     if os.environ.get(DEBUG_VARIABLE) == "1":
         traceback.print_exception(error)
     if _signal_codes:  # a loop that a signal ends while it starts or closes may fail
@@ -291,6 +314,6 @@ def _print_unexpected(error: Exception) -> int:
     )
 
     masked = mask_text(f"{type(error).__name__}: {error}")
-    return _print_error(
-        f"unexpected error: {masked}; set {DEBUG_VARIABLE}=1 to see where it happened", EXIT_UNEXPECTED
-    )
+    remedy = f"set {DEBUG_VARIABLE}=1 to see where it happened"
+    unexpected = DrumbeatError(f"unexpected error: {masked}", remedy=remedy)
+    return _report(arguments, unexpected, line=f"{unexpected.what}; {remedy}")

@@ -9,7 +9,7 @@ from drumbeat.campaigns.changing.send_message import new_name, plan_message, run
 from drumbeat.campaigns.cli.campaign_options import Region, option
 from drumbeat.campaigns.cli.database_errors import database_blamed
 from drumbeat.campaigns.cli.options import Json
-from drumbeat.campaigns.cli.printing import note, print_json
+from drumbeat.campaigns.cli.printing import error_part, note, print_json
 from drumbeat.campaigns.cli.signals import stop_on_signals
 from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_settings
 from drumbeat.campaigns.command_text import command_text
@@ -107,12 +107,13 @@ def _plan_and_run(spec: CampaignSpec, to: str, *, json: bool) -> int:
             sent = await run_message(
                 pool, settings.service(), spec.name, stop=stop.event, disk=settings.disk()
             )
+        problem = None if stop.asked else sent.problem
         if json:
-            print_json(sent.as_json())
+            print_json({**sent.as_json(), **error_part(problem)})
         else:
             typer.echo(f"{sent.state}  {sent.wamid}".rstrip())
-        if not stop.asked:
-            sent.require_accepted()
+        if problem is not None:
+            raise problem
         return stop.exit_code
 
     return with_settings(main, size=POOL_CONNECTIONS, by_key=True)

@@ -6,13 +6,36 @@ from unicodedata import combining, east_asian_width
 import orjson
 import typer
 
+from drumbeat.campaigns.command_text import flag
+from drumbeat.engine.errors import DrumbeatError
+
 # orjson writes these control characters as they are, and a terminal would obey them.
 _JSON_ESCAPES = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 
 
+_printed: list[bool] = []
+
+
 def print_json(value: Any) -> None:
     """Print one JSON document on one line of stdout."""
+    _printed.append(True)
     typer.echo(orjson.dumps(value, option=orjson.OPT_UTC_Z).decode().translate(_JSON_ESCAPES))
+
+
+def error_part(problem: DrumbeatError | None) -> dict[str, Any]:
+    """Return what a result says of the problem with which its command ends."""
+    return {} if problem is None else {"error": problem.as_json(flag)}
+
+
+def print_problem(problem: dict[str, Any]) -> None:
+    """Print the problem that ends a command with --json, unless it has printed a document: that says it."""
+    if not _printed:
+        print_json({"schema": 1, "error": problem})
+
+
+def forget() -> None:
+    """Forget what was printed: a process may run several commands."""
+    _printed.clear()
 
 
 def print_rows(headings: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:

@@ -26,6 +26,13 @@ def retry(
     code: Annotated[
         list[int] | None, typer.Option(help="Only those that failed with this code; repeat for more.")
     ] = None,
+    all_codes: Annotated[
+        bool,
+        typer.Option(
+            "--all-codes",
+            help="Also those who failed with a code that a retry does not help, such as 131026.",
+        ),
+    ] = False,
     new_name: Annotated[
         str | None,
         typer.Option("--name", help="Name of the new campaign. Default: NAME/retry-1.", metavar="NEW"),
@@ -42,13 +49,16 @@ def retry(
     It has the template, the numbers and the options of NAME, and only recipients that are failed, never those
     in doubt, skipped or waiting. Late statuses count: if one shows that NAME reached a recipient, and the new
     message is not yet claimed, it is not sent. After the code 131049, a recipient waits until 24 hours are
-    over.
+    over. Left out are those who failed with a code that a retry does not help, unless --code or --all-codes
+    names them; if nobody else is left, this exits with 75.
 
     Nobody is in two retries of one campaign. To send again to those that fail again, retry the retry.
     """
     if not failed:
         raise UsageError("no recipients are chosen", remedy="add --failed")
-    given = RetryOptions(tuple(code or ()), new_name, start_at, expires_at, rejects)
+    if code and all_codes:
+        raise UsageError("--code and --all-codes contradict each other", remedy="give one of them")
+    given = RetryOptions(tuple(code or ()), new_name, start_at, expires_at, rejects, all_codes)
     settings = load_settings()
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):

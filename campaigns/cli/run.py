@@ -9,7 +9,7 @@ from drumbeat.campaigns.account.tier_warnings import tier_warnings
 from drumbeat.campaigns.campaign import Campaign, find_campaign
 from drumbeat.campaigns.cli.campaign_options import MaxFailed
 from drumbeat.campaigns.cli.options import CampaignName, DryRun, Json, MetricsHost, Quiet
-from drumbeat.campaigns.cli.printing import note, print_json
+from drumbeat.campaigns.cli.printing import error_part, note, print_json
 from drumbeat.campaigns.cli.run_progress import view_for, watched
 from drumbeat.campaigns.cli.signals import stop_on_signals
 from drumbeat.campaigns.cli.status_text import quota_warning, status_lines
@@ -126,7 +126,7 @@ def _metrics_address(settings: Settings, host: str | None, port: int | None) -> 
 
 def _print(end: RunResult, json: bool) -> None:
     if json:
-        print_json({**end.status.as_json(), "shortfall": end.shortfall})
+        print_json({**end.status.as_json(), "shortfall": end.shortfall, **error_part(end.problem)})
     else:
         typer.echo("\n".join(status_lines(end.status)))
         typer.echo(f"details: {command_text('campaign', 'report', end.status.name)}")

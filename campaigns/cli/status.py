@@ -13,10 +13,12 @@ from drumbeat.campaigns.cli.options import CampaignName, Json
 from drumbeat.campaigns.cli.printing import print_json, print_rows
 from drumbeat.campaigns.cli.status_text import status_lines
 from drumbeat.campaigns.cli.task_runner import with_connection, with_database
-from drumbeat.campaigns.life.control import list_campaigns
+from drumbeat.campaigns.life.control import LISTED_MAX, list_campaigns
+from drumbeat.campaigns.options.schedule import read_moment
 from drumbeat.campaigns.results.campaign_pages import whys_of
 from drumbeat.campaigns.results.status import CampaignStatus, campaign_status, measured_per_s
 from drumbeat.campaigns.results.why import Why, reason_in_words
+from drumbeat.engine.core.states import CampaignState
 from drumbeat.engine.store.database import Connection, Pool
 
 app = typer.Typer(add_completion=False)
@@ -29,12 +31,19 @@ def list_all(
     tests: Annotated[
         bool, typer.Option("--tests", help="Show the messages of `campaign test-send` as well.")
     ] = False,
+    state: Annotated[CampaignState | None, typer.Option(help="Only those in this state.")] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(help="Only those created since this time: ISO 8601 with an offset.", metavar="TIME"),
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Most campaigns to show.", min=1, max=LISTED_MAX)] = LISTED_MAX,
     json: Json = False,
 ) -> None:
     """Show the campaigns, the newest first."""
+    created = None if since is None else read_moment("since", since)
 
     async def read(connection: Connection) -> tuple[list[Campaign], dict[int, list[Why]]]:
-        listed = await list_campaigns(connection, tests=tests)
+        listed = await list_campaigns(connection, tests=tests, state=state, since=created, limit=limit)
         return listed, await whys_of(connection, listed)
 
     campaigns, whys = with_connection(read)

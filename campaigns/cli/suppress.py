@@ -14,7 +14,7 @@ from drumbeat.campaigns.cli import suppress_words
 from drumbeat.campaigns.cli.campaign_options import CountryColumn, PhoneColumn, Region, rejects_option
 from drumbeat.campaigns.cli.options import Json
 from drumbeat.campaigns.cli.planning_progress import planning_shown
-from drumbeat.campaigns.cli.printing import print_json
+from drumbeat.campaigns.cli.printing import error_part, print_json
 from drumbeat.campaigns.cli.task_runner import with_connection
 from drumbeat.campaigns.phones.phone_text import phone_text
 from drumbeat.campaigns.phones.suppression import (
@@ -27,7 +27,7 @@ from drumbeat.campaigns.phones.suppression import (
     remove_suppressions,
 )
 from drumbeat.campaigns.pluralise import pluralise
-from drumbeat.engine.errors import Incomplete
+from drumbeat.engine.errors import DrumbeatError, Incomplete
 from drumbeat.engine.store.database import Connection
 
 app = typer.Typer(
@@ -105,19 +105,24 @@ def import_file(
                 progress=progress,
             )
         )
-    _print("added", counts, json)
-    if counts.rejected:
-        raise Incomplete(
-            f"{pluralise(counts.rejected, 'row')} could not be read: these people may still be sent to",
-            where=str(counts.rejects_path),
-            remedy="correct these rows and import them",
-        )
+    problem = _unread(counts) if counts.rejected else None
+    _print("added", counts, json, problem)
+    if problem is not None:
+        raise problem
 
 
-def _print(what: str, counts: SuppressionCounts, json: bool) -> None:
+def _unread(counts: SuppressionCounts) -> Incomplete:
+    return Incomplete(
+        f"{pluralise(counts.rejected, 'row')} could not be read: these people may still be sent to",
+        where=str(counts.rejects_path),
+        remedy="correct these rows and import them",
+    )
+
+
+def _print(what: str, counts: SuppressionCounts, json: bool, problem: DrumbeatError | None = None) -> None:
     path = None if counts.rejects_path is None else str(counts.rejects_path)
     if json:
-        print_json({"schema": 1, **asdict(counts), "rejects_path": path})
+        print_json({"schema": 1, **asdict(counts), "rejects_path": path, **error_part(problem)})
         return
     rest = f"{counts.unchanged:,} {_UNCHANGED[what]}" if counts.unchanged else ""
     bad = f"{counts.rejected:,} cannot be read, listed in {path}" if counts.rejected else ""

@@ -1,5 +1,6 @@
 """`drumbeat campaign test-send`: the message of a campaign to one's own phones."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -8,7 +9,7 @@ from drumbeat.campaigns.changing.send_message import SentToOne, run_message
 from drumbeat.campaigns.cli.database_errors import database_blamed
 from drumbeat.campaigns.cli.options import CampaignName, Json
 from drumbeat.campaigns.cli.preview import Row
-from drumbeat.campaigns.cli.printing import note, print_json, print_rows
+from drumbeat.campaigns.cli.printing import error_part, note, print_json, print_rows
 from drumbeat.campaigns.cli.signals import stop_on_signals
 from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_database, with_settings
 from drumbeat.campaigns.planning.header_uploads import uploads_with
@@ -16,6 +17,7 @@ from drumbeat.campaigns.preview.recipient import Choice, ChosenRecipient, choose
 from drumbeat.campaigns.preview.test_send import own_phones, plan_tests
 from drumbeat.campaigns.template_shares import template_text
 from drumbeat.engine.app import POOL_CONNECTIONS
+from drumbeat.engine.errors import DrumbeatError
 from drumbeat.engine.process.settings import Settings, load_settings
 from drumbeat.engine.process.telemetry import quieten
 from drumbeat.engine.store.database import Pool
@@ -60,19 +62,22 @@ def _run(names: list[str], chosen: ChosenRecipient, *, json: bool) -> int:
                 sent += [await run_message(pool, service, name, stop=stop.event, disk=disk)]
                 if stop.asked:
                     break
-        _print(sent, chosen, json=json)
-        if not stop.asked:
-            for test in sent:
-                test.require_accepted()
+        problems = () if stop.asked else tuple(filter(None, (test.problem for test in sent)))
+        _print(sent, chosen, problems, json=json)
+        if problems:
+            raise problems[0]
         return stop.exit_code
 
     return with_settings(main, size=POOL_CONNECTIONS, by_key=True)
 
 
-def _print(sent: list[SentToOne], chosen: ChosenRecipient, *, json: bool) -> None:
+def _print(
+    sent: list[SentToOne], chosen: ChosenRecipient, problems: Sequence[DrumbeatError], *, json: bool
+) -> None:
     if json:
         template = {"template": chosen.template.name, "language": chosen.template.language}
-        print_json({"schema": 1, **template, "tests": [test.as_json() for test in sent]})
+        problem = error_part(problems[0] if problems else None)
+        print_json({"schema": 1, **template, "tests": [test.as_json() for test in sent], **problem})
         return
     rows: list[tuple[Any, ...]] = [(test.name, f"+{test.phone}", test.state, test.wamid) for test in sent]
     print_rows(("CAMPAIGN", "PHONE", "STATE", "WAMID"), rows)

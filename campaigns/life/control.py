@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TypeAlias
 
 from drumbeat.campaigns.campaign import Campaign, _campaign, find_campaign, require_planned
@@ -70,9 +71,18 @@ async def read_campaign(database: Pool | Connection, found: Campaign) -> Campaig
     return _campaign(row)
 
 
-async def list_campaigns(connection: Connection, *, tests: bool = False) -> list[Campaign]:
-    """Return the newest campaigns, the newest first. `tests` includes those of `campaign test-send`."""
-    rows = await connection.fetch(statements("campaign_control")["list"], LISTED_MAX, tests)
+async def list_campaigns(
+    connection: Connection,
+    *,
+    tests: bool = False,
+    state: CampaignState | None = None,
+    since: datetime | None = None,
+    limit: int = LISTED_MAX,
+) -> list[Campaign]:
+    """Return the newest campaigns, the newest first: at most `limit`, those in `state`, created `since`.
+    `tests` includes those of `campaign test-send`.
+    """
+    rows = await connection.fetch(statements("campaign_control")["list"], limit, tests, state, since)
     listed = [_campaign(row) for row in rows]
     in_doubt = [campaign.campaign_id for campaign in listed if campaign.reason_code is ReasonCode.IN_DOUBT]
     found = await connection.fetch(statements("campaign_control")["unknown_counts"], in_doubt)

@@ -47,21 +47,26 @@ class RunResult:
     shortfall: str
     until: datetime | None = None
 
-    def require_complete(self) -> None:
-        """Raise the error for a pause, TryLater for a time limit, or Incomplete for a shortfall; nothing if a
+    @property
+    def problem(self) -> DrumbeatError | None:
+        """Return the error for a pause, TryLater for a time limit, or Incomplete for a shortfall; None if a
         signal stopped the run.
         """
         if self.until is not None:
-            raise TryLater(
+            return TryLater(
                 f"the run ended at {self.until.isoformat()}, with {self.status.waiting:,} recipients left",
                 remedy="run it again to continue",
             )
         if self.stopped:
-            return
+            return None
         if self.status.state is CampaignState.PAUSED:
-            raise paused(self.status)
-        if self.shortfall:
-            raise Incomplete(self.shortfall)
+            return paused(self.status)
+        return Incomplete(self.shortfall) if self.shortfall else None
+
+    def require_complete(self) -> None:
+        """Raise the `problem`, if there is one."""
+        if self.problem is not None:
+            raise self.problem
 
 
 async def run_campaign(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import time
 from typing import Any
 
+from drumbeat.campaigns.options.readiness import Readiness, read_readiness
 from drumbeat.campaigns.options.schedule import RECIPIENT, Schedule, read_window
 from drumbeat.campaigns.options.table import CampaignOptions
 from drumbeat.engine.core.limits.daily_window import DailyWindow
@@ -23,6 +24,7 @@ class Guards:
     quiet: tuple[time, time] | None
     days: frozenset[int]
     cap: FrequencyCap | None
+    readiness: Readiness
 
     @property
     def recipient_hours(self) -> SendingHours | None:
@@ -57,7 +59,7 @@ def read_guards(options: CampaignOptions, schedule: Schedule) -> Guards:
     quiet = None if hours is None else read_window(hours, "quiet_hours", QUIET_EXAMPLE)
     days = EVERY_DAY if options.days is None else read_days(options.days)
     cap = None if options.cap is None else read_cap(options.cap)
-    return Guards(schedule, quiet, days, cap)
+    return Guards(schedule, quiet, days, cap, read_readiness(options))
 
 
 def read_days(text: str) -> frozenset[int]:

@@ -33,6 +33,8 @@ MESSAGE = "message"  # the free-form message
 TEST_OF = "test_of"  # the campaign that is tested
 RETRY_OF = "retry_of"  # the campaign whose failed recipients are sent to again
 RETRY_CODES = "retry_codes"  # only recipients that failed with these codes
+RETRY_ALL_CODES = "retry_all_codes"  # also those that failed with a code that a retry does not help
+RETRY_KEYS = (RETRY_OF, RETRY_CODES, RETRY_ALL_CODES)
 NOTED = "noted"  # notes for people, which do not identify the campaign
 UNMATCHED = "languages not matched"  # a note: the number of rows for each unmatched language
 NAME = "name"
@@ -49,10 +51,14 @@ WORDS = {
     TEST_OF: "the campaign that is tested",
     RETRY_OF: "the campaign that is retried",
     RETRY_CODES: "the codes that are retried",
+    RETRY_ALL_CODES: "{all_codes}",
 }
-# These say where something lies, and the hashes say what it holds. An encoding makes other texts of the same
-# content.
-_NOT_COMPARED = (AUDIENCE_KEYS - {"encoding"}) | {"exclude", "header_file", "rejects", VARIABLES, NOTED}
+# These say where something lies, and the hashes say what it holds; or what must hold before it is read. An
+# encoding makes other texts of the same content.
+_NOT_COMPARED = (AUDIENCE_KEYS - {"encoding"}) | {
+    *("exclude", "header_file", "rejects", VARIABLES, NOTED),
+    *("min_recipients", "unchanged_for", "allow_empty"),
+}
 
 
 def _moment(text: str) -> str:
@@ -162,7 +168,13 @@ def identify(
         TEST_OF: spec.test_of,
     }
     given = {key: value for key, value in beside.items() if value}
-    return Identity({**as_given(spec), **given, **retry_options(spec.retry_of, spec.retry_codes)})
+    return Identity(
+        {
+            **as_given(spec),
+            **given,
+            **retry_options(spec.retry_of, spec.retry_codes, all_codes=spec.retry_all_codes),
+        }
+    )
 
 
 def identify_again(spec: CampaignSpec, stored: Mapping[str, Any]) -> Identity:
@@ -176,9 +188,15 @@ def identify_again(spec: CampaignSpec, stored: Mapping[str, Any]) -> Identity:
     )
 
 
-def retry_options(retry_of: str | None, codes: Sequence[int]) -> dict[str, Any]:
+def retry_options(retry_of: str | None, codes: Sequence[int], *, all_codes: bool) -> dict[str, Any]:
     """Return what is stored of a retry beside its options; nothing for another campaign."""
-    return {} if retry_of is None else {RETRY_OF: retry_of, RETRY_CODES: sorted(set(codes))}
+    if retry_of is None:
+        return {}
+    return {
+        RETRY_OF: retry_of,
+        RETRY_CODES: sorted(set(codes)),
+        **({RETRY_ALL_CODES: True} if all_codes else {}),
+    }
 
 
 def as_given(spec: CampaignSpec) -> dict[str, Any]:
@@ -211,7 +229,7 @@ def told(differences: Iterable[tuple[Difference, str]]) -> tuple[str, dict[str, 
 
 def words_for(key: str, name_of: Callable[[str], str]) -> str:
     """Return the words for what differs. `name_of` gives the name of an option by its key."""
-    named = {each: name_of(each) for each in ("exclude", "header_file")}
+    named = {each: name_of(each) for each in ("exclude", "header_file", "all_codes")}
     return WORDS[key].format_map(named) if key in WORDS else name_of(key)
 
 

@@ -65,13 +65,14 @@ ALL_ROWS = ReadOptions(hidden_rows=HiddenRowsChoice.READ)
 class CampaignResult:
     """The recipients of a campaign in one state, failed with one of the codes. None, or no code, means any.
 
-    `once` leaves out those to whom another campaign already sends again.
+    `once` leaves out those to whom another campaign already sends again; `without` those with these codes.
     """
 
     name: str
     state: RecipientState | None = None
     codes: AbstractSet[int] = frozenset()
     once: bool = False
+    without: AbstractSet[int] = frozenset()
 
 
 WHERE = "the query"  # stands for the audience in errors

@@ -45,7 +45,8 @@ class CampaignSpec(CampaignOptions):
     files begin in `header_directory`, or else in the directory of the audience. `corrections` are rows of the
     audience that a person corrected. `message` is the free-form message of `message send`; then `template` is
     its type, and `language` is empty. `is_urgent` puts it before all campaigns. `test_of` is the campaign
-    that a `campaign test-send` tests. `retry_of` and `retry_codes` belong to `campaign retry`.
+    that a `campaign test-send` tests. `retry_of`, `retry_codes` and `retry_all_codes` belong to `campaign
+    retry`.
     """
 
     read_from: Audience | None = None
@@ -57,6 +58,7 @@ class CampaignSpec(CampaignOptions):
     test_of: str | None = None
     retry_of: str | None = None
     retry_codes: tuple[int, ...] = ()
+    retry_all_codes: bool = False
     source: Audience = field(init=False)  # where the people come from
 
     def __post_init__(self) -> None:

@@ -156,6 +156,32 @@ class CampaignOptions:
     max_recipients: Annotated[
         int | None, Row(AUDIENCE, "Refuse an audience that has more recipients than this.", "N")
     ] = None
+    min_recipients: Annotated[
+        str | None,
+        Row(
+            AUDIENCE,
+            "Exit with 75 while the audience has fewer recipients than this: a number, or a share of another"
+            " campaign. orders-* is the newest campaign of such a name that was started.",
+            "N|N% of NAME",
+        ),
+    ] = None
+    unchanged_for: Annotated[
+        str | None,
+        Row(
+            AUDIENCE,
+            "Exit with 75 while the file is younger than this, such as 60s or 5m, or its last line does not"
+            " end: then somebody may still write to it.",
+            "TIME",
+        ),
+    ] = None
+    allow_empty: Annotated[
+        bool,
+        Row(
+            AUDIENCE,
+            "Plan a campaign of nobody if the audience has columns and no rows, whatever {min_recipients}"
+            " says. Default: exit with 75.",
+        ),
+    ] = False
     strict: Annotated[bool, Row(AUDIENCE, "Refuse the file if any row is bad.")] = False
     rejects: Annotated[
         Path | None,

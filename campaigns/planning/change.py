@@ -90,6 +90,8 @@ async def allowed_changes(
 class NameTaken(ConfigurationError):
     """The error of a name that another campaign has."""
 
+    kind = "name_taken"
+
 
 async def differs(connection: Connection, known: KnownCampaign, identity: Identity) -> ConfigurationError:
     """Return the error of a create whose name or external id another campaign has."""

@@ -59,7 +59,8 @@ class CreatedCampaign:
     """A campaign that now exists, or that a dry run checked: then it says what a create would say.
 
     `audience` is what was found in it; nothing if it was not read again. `changes` are those of a campaign
-    that existed.
+    that existed. `audience_kept`: it is no draft any more, so its people stay, and the
+    audience was not opened.
     """
 
     campaign: PlannedCampaign
@@ -68,6 +69,7 @@ class CreatedCampaign:
     audience: AudienceFound = NOT_READ
     earlier: EarlierCampaigns = NO_EARLIER
     changes: Sequence[Change] = ()
+    audience_kept: bool = False
 
     @property
     def campaign_id(self) -> int:
@@ -98,6 +100,7 @@ class CreatedCampaign:
             "state": self.campaign.state,
             "unchanged": self.unchanged,
             "dry_run": self.dry_run,
+            "audience_kept": self.audience_kept,
             "audience_rows": counts.audience_rows,
             "recipients": counts.recipients,
             "rejected": counts.rejected,
@@ -114,6 +117,7 @@ class CreatedCampaign:
             "findings": list(self.audience.findings),
             "countries": dict(self.audience.countries),
             "kinds": dict(self.audience.kinds),
+            "left_out_codes": dict(self.audience.left_out_codes),
             "first_messages": [message.as_json() for message in self.audience.first_messages],
         }
 

@@ -138,7 +138,7 @@ async def campaign_report(pool: Pool, campaign_id: int) -> Report:
         reasons=await _reasons(pool, campaign_id),
         numbers=await number_reports(pool, campaign_id),
         audits=tuple(Audit(**dict(audit)) for audit in audits),
-        pruned=not await pool.fetchval(sql["has_ranges"], campaign_id),
+        pruned=not await pool.fetchval(sql["is_kept"], campaign_id),
         variants=await variant_results(pool, campaign_id, status.templates),
     )
 

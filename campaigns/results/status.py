@@ -63,6 +63,7 @@ class CampaignStatus:
     pause_at_failed: str | None = None
     canary: StoredCanary | None = None
     stopped_by: Person | None = None
+    external_id: str | None = None
 
     @property
     def in_doubt(self) -> int:
@@ -125,6 +126,7 @@ class CampaignStatus:
         return {
             "schema": SCHEMA,
             "name": self.name,
+            "external_id": self.external_id,
             "state": self.state.value,
             "reason": self.reason,
             "reason_code": self.reason_code,
@@ -190,6 +192,7 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
     reason, code = present_reason(row["reason"], code, row["unknown"], row["pruned_unknown"])
     return CampaignStatus(
         name=row["name"],
+        external_id=row["external_id"],
         state=CampaignState(row["state"]),
         reason=reason,
         reason_code=code,

@@ -44,6 +44,7 @@ class ServiceError(DrumbeatError):
         self.code, self.subcode, self.status = code, subcode, status
         self.meaning, self.scope, self.wait_s = meaning, scope, wait_s
         self.exit_code = exit_code
+        self.kind = TryLater.kind if exit_code == TryLater.exit_code else AuthenticationError.kind
 
 
 def refusal(

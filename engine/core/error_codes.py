@@ -24,7 +24,8 @@ class ErrorCode:
 
     If a code is `systematic`, several refusals in a row stop `shared_by`, unless acceptances show that
     another scope is at fault: see `engine.core.refusal_runs`. `opt_out`: the recipient wants no more
-    messages. `suspend_s` is the time after which the pause of the number ends. `reason_code` is stored with
+    messages. `is_final`: the same message to the same recipient fails again, so a retry leaves it out.
+    `suspend_s` is the time after which the pause of the number ends. `reason_code` is stored with
     the campaigns that the code pauses.
     """
 
@@ -35,11 +36,13 @@ class ErrorCode:
     systematic: bool = False
     shared_by: Scope = Scope.TEMPLATE
     opt_out: bool = False
+    is_final: bool = False
     suspend_s: float | None = None
     reason_code: ReasonCode = ReasonCode.RECIPIENTS_REFUSED
 
 
 _FAIL = partial(ErrorCode, Rejected, Scope.RECIPIENT)
+_FAIL_FOR_GOOD = partial(_FAIL, is_final=True)
 _SYSTEMATIC = partial(_FAIL, systematic=True)
 _PAUSE_CAMPAIGN = partial(ErrorCode, Rejected, Scope.TEMPLATE, reason_code=ReasonCode.TEMPLATE_REFUSED)
 _PAUSE_NUMBER = partial(ErrorCode, Rejected, Scope.NUMBER, reason_code=ReasonCode.NUMBERS_STOPPED)
@@ -88,15 +91,15 @@ ERROR_CODES: dict[int, ErrorCode] = {
     100: _SYSTEMATIC("a parameter of the request is not valid", _SEE_PREVIEW),
     368: _PAUSE_ACCOUNT("the account is blocked for a while, because it violated the policies", _SEE_ACCOUNT),
     130429: _SLOW_NUMBER,
-    130472: _FAIL(
+    130472: _FAIL_FOR_GOOD(
         "the recipient is in an experiment of the service and gets no marketing messages",
         "reach the person in another way: a retry does not help",
     ),
-    130497: _FAIL("the business may not send messages to this country", "leave the country out"),
+    130497: _FAIL_FOR_GOOD("the business may not send messages to this country", "leave the country out"),
     131008: _SYSTEMATIC("a required parameter is missing", _SEE_PREVIEW),
     131009: _SYSTEMATIC("a parameter has a value that is not valid", _SEE_PREVIEW),
-    131021: _FAIL("the recipient is the number that sends", "take it off the list"),
-    131026: _FAIL(
+    131021: _FAIL_FOR_GOOD("the recipient is the number that sends", "take it off the list"),
+    131026: _FAIL_FOR_GOOD(
         "undeliverable: the recipient is not on the network, or has blocked the business",
         "check the phone, and suppress it if it is right: a retry seldom helps",
     ),
@@ -116,7 +119,7 @@ ERROR_CODES: dict[int, ErrorCode] = {
         "the service held the message back: the recipient got many marketing messages lately",
         "retry it in some days",
     ),
-    131050: _FAIL(
+    131050: _FAIL_FOR_GOOD(
         "the recipient asked for no more marketing messages", "nothing: it is suppressed", opt_out=True
     ),
     131051: _SYSTEMATIC("the service does not know this type of message", "use another template"),
@@ -125,7 +128,7 @@ ERROR_CODES: dict[int, ErrorCode] = {
     131056: _THROTTLE(Scope.PAIR, "too many messages to the same recipient in a short time", _WAITS),
     132000: _SYSTEMATIC("the number of parameters differs from the template", "check what fills them"),
     132001: _PAUSE_CAMPAIGN("the template does not exist in this language", "check its name and language"),
-    132005: _FAIL(
+    132005: _FAIL_FOR_GOOD(
         "the text is too long with its values filled in", "shorten the values: a retry alone does not help"
     ),
     132007: _PAUSE_CAMPAIGN("the template breaks a policy of the service", "use another one"),
@@ -137,6 +140,7 @@ ERROR_CODES: dict[int, ErrorCode] = {
     132068: _PAUSE_CAMPAIGN("the flow of the template is blocked", "see the flow's page at the service"),
     132069: _SERVICE_BUSY_WITH_FLOW,
 }
+FINAL_CODES = frozenset(code for code, row in ERROR_CODES.items() if row.is_final)
 
 # Refusals without a code, by HTTP status. A gateway may have written them.
 HTTP_STATUSES: dict[int, ErrorCode] = {

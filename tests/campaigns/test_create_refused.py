@@ -14,7 +14,7 @@ from drumbeat.campaigns.options.template_options import options_of_media
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.progress import PlanProgress
 from drumbeat.engine.core.template.compiled import Media
-from drumbeat.engine.errors import ConfigurationError, DrumbeatError, UsageError
+from drumbeat.engine.errors import ConfigurationError, DrumbeatError, NotReady, UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import DEFINITION, PHONE, WriteAudience
 from tests.campaigns.creating import everything
@@ -38,7 +38,7 @@ from tests.kit.rows import add_template
         ({"on_unknown": "guess"}, UsageError, "hold, resend-silent, resend"),
         ({"max_failed": "lots"}, UsageError, "max_failed"),
         ({"expires_at": "2020-01-01T00:00Z"}, UsageError, "in the past"),
-        ({"audience": Path("nobody.csv")}, ConfigurationError, r"nobody\.csv"),
+        ({"audience": Path("nobody.csv")}, NotReady, r"nobody\.csv"),
         ({"name": " "}, UsageError, "name"),
     ],
 )
@@ -137,11 +137,19 @@ async def test_strict_accepts_duplicates(
     assert (await create_campaign(ready, replace(spec, audience=path, strict=True))).counts.duplicates == 1
 
 
-@pytest.mark.parametrize("content", ["phone,name,order\n", "phone,name,order\n12,a,b\n,,\n"])
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [("phone,name,order\n", NotReady), ("phone,name,order\n12,a,b\n,,\n", ConfigurationError)],
+)
 async def test_nobody_to_send_to_is_refused(
-    content: str, ready: str, pool: Pool, spec: CampaignSpec, write_audience: WriteAudience
+    content: str,
+    error: type[DrumbeatError],
+    ready: str,
+    pool: Pool,
+    spec: CampaignSpec,
+    write_audience: WriteAudience,
 ) -> None:
-    with pytest.raises(ConfigurationError, match="nobody to send to"):
+    with pytest.raises(error, match="nobody to send to"):
         await create_campaign(ready, replace(spec, audience=write_audience(content)))
 
     assert set((await everything(pool)).values()) == {0}
@@ -155,7 +163,7 @@ async def test_a_file_that_changes_while_it_is_read_is_refused(
             with spec.audience.open("a") as file:
                 file.write("more\n")
 
-    with pytest.raises(ConfigurationError, match="changed while it was read"):
+    with pytest.raises(NotReady, match="changed while it was read"):
         await create_campaign(ready, spec, append)
     assert set((await everything(pool)).values()) == {0}
 
@@ -172,6 +180,6 @@ async def test_a_file_that_changes_before_it_is_read_is_refused(
         return digest
 
     monkeypatch.setattr(OpenAudience, "sha256", hash_then_write)
-    with pytest.raises(ConfigurationError, match="changed while it was read"):
+    with pytest.raises(NotReady, match="changed while it was read"):
         await create_campaign(ready, spec)
     assert set((await everything(pool)).values()) == {0}

@@ -18,7 +18,7 @@ from drumbeat.campaigns.results.export import COLUMNS, export_rows
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.limits.guard import PairGuard
 from drumbeat.engine.core.states import RecipientState
-from drumbeat.engine.errors import ConfigurationError, TryLater
+from drumbeat.engine.errors import ConfigurationError, NotReady, TryLater
 from drumbeat.engine.sending.campaign_reader import CampaignReader
 from drumbeat.engine.sending.feeder import Feeder
 from drumbeat.engine.sending.first_attempts import FirstAttempts
@@ -29,6 +29,9 @@ from drumbeat.engine.store.leases import take_lease
 from tests.campaigns.conftest import PHONE
 from tests.campaigns.creating import recount
 from tests.sending.planted import another_process, assert_range_counters_hold, context_of
+
+
+EVERYBODY_FAILED = RetryOptions(all_codes=True)
 
 
 async def failed_campaign(url: str, pool: Pool, spec: CampaignSpec) -> CreatedCampaign:
@@ -75,11 +78,27 @@ async def test_only_the_failed_are_in_it_each_once(ready: str, pool: Pool, spec:
     assert await pool.fetchval("SELECT count(*) FROM retried_recipients") == 2
     assert (await plan_retry(ready, "spring", RetryOptions(codes=(131026,)))).unchanged
     with pytest.raises(ConfigurationError, match="spring/retry-1"):
-        await plan_retry(ready, "spring", RetryOptions())
-    rest = await plan_retry(ready, "spring", RetryOptions(name="rest"))
+        await plan_retry(ready, "spring", EVERYBODY_FAILED)
+    rest = await plan_retry(ready, "spring", RetryOptions(all_codes=True, name="rest"))
     assert await phones(pool, rest) == [3, 4], "nobody is in two retries"
     async with pool.acquire() as connection:
         await assert_range_counters_hold(connection)
+
+
+async def test_whom_a_retry_does_not_help_is_left_out(ready: str, pool: Pool, spec: CampaignSpec) -> None:
+    """131026 fails again and again. A code that is named is taken, and so is every code if all are."""
+    await failed_campaign(ready, pool, spec)
+    shown = await plan_retry(ready, "spring", RetryOptions(), dry_run=True)
+    assert (shown.counts.recipients, shown.audience.left_out_codes) == (2, {"131026": 2})
+    retry = await plan_retry(ready, "spring", RetryOptions())
+    assert await phones(pool, retry) == [3, 4]
+    assert (await plan_retry(ready, "spring", RetryOptions())).unchanged
+    with pytest.raises(ConfigurationError, match="all_codes was not given and is True"):
+        await plan_retry(ready, "spring", EVERYBODY_FAILED)
+    with pytest.raises(NotReady, match="a retry does not help those left out, 131026 2"):
+        await plan_retry(ready, "spring", RetryOptions(name="again"))
+    rest = await plan_retry(ready, "spring", RetryOptions(codes=(131026,), name="rest"))
+    assert await phones(pool, rest) == [1, 2]
 
 
 async def test_a_retry_keeps_guards_and_order_but_no_canary(
@@ -89,7 +108,7 @@ async def test_a_retry_keeps_guards_and_order_but_no_canary(
         spec, days="mon-fri", cap="2/7d", max_recipients=10, priority="high", share=30, canary=2
     )
     await failed_campaign(ready, pool, guarded)
-    retry = await plan_retry(ready, "spring", RetryOptions())
+    retry = await plan_retry(ready, "spring", EVERYBODY_FAILED)
     row = await pool.fetchrow(
         "SELECT days, cap_messages, priority, share_percent,"
         " (SELECT count(*) FROM canaries WHERE canaries.campaign_id = campaigns.campaign_id) AS canaries"
@@ -104,7 +123,7 @@ async def test_who_was_reached_meanwhile_is_skipped_and_131049_waits(
 ) -> None:
     """After the plan: 1 is reported delivered, through the first campaign."""
     await failed_campaign(ready, pool, spec)
-    retry = await plan_retry(ready, "spring", RetryOptions())
+    retry = await plan_retry(ready, "spring", EVERYBODY_FAILED)
     await pool.execute(
         "UPDATE outcomes SET kind = 1, status = 4 FROM recipients WHERE line = 2 AND outcomes.seq = recipients.seq"
         " AND outcomes.range_id = recipients.range_id AND recipients.range_id = (SELECT range_id FROM ranges ORDER BY campaign_id, ordinal LIMIT 1)"
@@ -133,7 +152,7 @@ async def test_the_whole_chain_of_earlier_campaigns_counts(
         " SELECT range_id, seq, 1, 1, 2, '1002', 131026, 'again' FROM retried_recipients"
     )
     await recount(pool)
-    second = await plan_retry(ready, first.name, RetryOptions())
+    second = await plan_retry(ready, first.name, EVERYBODY_FAILED)
     assert (second.name, await phones(pool, second)) == ("spring/retry-2", [1, 2])
     await pool.execute(
         "UPDATE outcomes SET status = 5 WHERE seq = 2 AND phone_number_id = '1001'"
@@ -162,7 +181,7 @@ async def test_a_result_without_retries_is_still_an_audience(
 ) -> None:
     """Only `campaign retry` leaves out whom another retry has."""
     await failed_campaign(ready, pool, spec)
-    await plan_retry(ready, "spring", RetryOptions())
+    await plan_retry(ready, "spring", EVERYBODY_FAILED)
     again = replace(spec, name="again", audience=None, audience_campaign="spring", code=131026)
     assert await phones(pool, await create_campaign(ready, again)) == [1, 2]
 
@@ -170,10 +189,10 @@ async def test_a_result_without_retries_is_still_an_audience(
 async def test_the_external_id_names_the_same_retry(ready: str, pool: Pool, spec: CampaignSpec) -> None:
     """Each of the three words for a campaign is the campaign: the retry has its name, and is planned once."""
     await failed_campaign(ready, pool, replace(spec, external_id="K-7"))
-    first = await plan_retry(ready, "K-7", RetryOptions())
+    first = await plan_retry(ready, "K-7", EVERYBODY_FAILED)
     assert (first.name, first.unchanged) == ("spring/retry-1", False)
     for word in ("K-7", "spring", "external:K-7"):
-        again = await plan_retry(ready, word, RetryOptions())
+        again = await plan_retry(ready, word, EVERYBODY_FAILED)
         assert (again.campaign_id, again.name, again.unchanged) == (first.campaign_id, first.name, True)
 
 
@@ -182,9 +201,9 @@ async def test_a_name_still_goes_before_the_external_id_of_another(
 ) -> None:
     await failed_campaign(ready, pool, spec)
     await create_campaign(ready, replace(spec, name="summer", external_id="spring"))
-    assert (await plan_retry(ready, "spring", RetryOptions())).name == "spring/retry-1"
+    assert (await plan_retry(ready, "spring", EVERYBODY_FAILED)).name == "spring/retry-1"
     with pytest.raises(ConfigurationError, match="nobody"):
-        await plan_retry(ready, "external:spring", RetryOptions())
+        await plan_retry(ready, "external:spring", EVERYBODY_FAILED)
 
 
 @pytest.mark.parametrize("names", [(None, None), ("one", "two")], ids=["default names", "names of their own"])
@@ -193,7 +212,7 @@ async def test_two_retries_at_once_hold_nobody_twice(
 ) -> None:
     await failed_campaign(ready, pool, replace(spec, external_id="K-7"))
     plans = [
-        plan_retry(ready, word, RetryOptions(name=name))
+        plan_retry(ready, word, RetryOptions(all_codes=True, name=name))
         for word, name in zip(("spring", "K-7"), names, strict=True)
     ]
     done = await asyncio.gather(*plans, return_exceptions=True)
@@ -212,7 +231,7 @@ async def test_a_retry_that_was_pruned_still_counts(ready: str, pool: Pool, spec
     await pool.execute(statements("prune")["delete_retried"], *ids)
     for table in ("claims", "outcomes", "pending_attempts", "recipients", "range_counters", "ranges"):
         await pool.execute(f"DELETE FROM {table} WHERE range_id >= $1 AND range_id < $2", *ids)
-    assert await phones(pool, await plan_retry(ready, "spring", RetryOptions(name="rest"))) == [3, 4]
+    assert await phones(pool, await plan_retry(ready, "spring", RetryOptions(all_codes=True, name="rest"))) == [3, 4]
     with pytest.raises(TryLater):
         await create_campaign(
             ready,
@@ -240,7 +259,7 @@ async def retry_of_spring(pool: Pool, name: str) -> CampaignSpec:
     campaign = await find_campaign(pool, "spring")
     row = await pool.fetchrow("SELECT options, template FROM campaigns WHERE name = 'spring'")
     assert row is not None
-    return retry_spec(campaign, row["options"], row["template"], name, RetryOptions())
+    return retry_spec(campaign, row["options"], row["template"], name, EVERYBODY_FAILED)
 
 
 async def test_a_retry_that_ended_early_frees_those_whom_it_skipped(
@@ -248,7 +267,7 @@ async def test_a_retry_that_ended_early_frees_those_whom_it_skipped(
 ) -> None:
     """1 failed again in the first retry; then it was cancelled. 2 to 4 may be retried, once more at a time."""
     await failed_campaign(ready, pool, spec)
-    first = await plan_retry(ready, "spring", RetryOptions())
+    first = await plan_retry(ready, "spring", EVERYBODY_FAILED)
     await pool.execute(
         "INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, phone_number_id, code, reason)"
         " SELECT range_id, seq, 1, 1, 2, '1002', 131026, 'again' FROM retried_recipients WHERE seq = 1"
@@ -257,14 +276,14 @@ async def test_a_retry_that_ended_early_frees_those_whom_it_skipped(
     await recount(pool)
     async with pool.acquire() as connection:
         await cancel(connection, first.name)
-    second = await plan_retry(ready, "spring", RetryOptions(name="second"))
+    second = await plan_retry(ready, "spring", RetryOptions(all_codes=True, name="second"))
     assert await phones(pool, second) == [2, 3, 4]
     with pytest.raises(ConfigurationError, match="nobody"):
-        await plan_retry(ready, "spring", RetryOptions(name="third"))
+        await plan_retry(ready, "spring", RetryOptions(all_codes=True, name="third"))
     async with pool.acquire() as connection:
         await cancel(connection, second.name)
     await delete_campaign(ready, second.name, actor="")
-    again = await plan_retry(ready, "spring", RetryOptions(name="again"))
+    again = await plan_retry(ready, "spring", RetryOptions(all_codes=True, name="again"))
     assert await phones(pool, again) == [2, 3, 4]
     with pytest.raises(TryLater):
         await create_campaign(
@@ -282,6 +301,6 @@ async def test_a_killed_plan_leaves_nobody_retried(ready: str, pool: Pool, spec:
         "CREATE TRIGGER killed BEFORE UPDATE OF planned_at ON campaigns FOR EACH ROW EXECUTE FUNCTION fail()"
     )
     with pytest.raises(asyncpg.RaiseError):
-        await plan_retry(ready, "spring", RetryOptions())
+        await plan_retry(ready, "spring", EVERYBODY_FAILED)
     await pool.execute("DROP TRIGGER killed ON campaigns")
-    assert await phones(pool, await plan_retry(ready, "spring", RetryOptions())) == [1, 2, 3, 4]
+    assert await phones(pool, await plan_retry(ready, "spring", EVERYBODY_FAILED)) == [1, 2, 3, 4]

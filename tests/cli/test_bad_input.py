@@ -45,7 +45,7 @@ def nothing_was_created(drumbeat: Drumbeat) -> None:
 
 
 def test_a_file_that_is_not_there(drumbeat: Drumbeat, synced: Service, tmp_path: Path) -> None:
-    refused(create(drumbeat, tmp_path / "none.csv", *TEMPLATE, *PARAMS), 78, "none.csv")
+    refused(create(drumbeat, tmp_path / "none.csv", *TEMPLATE, *PARAMS), 75, "none.csv")
     nothing_was_created(drumbeat)
 
 

@@ -39,7 +39,9 @@ async def spool_campaign(connection: Connection, source: CampaignResult, spool: 
     )
     async for page in export_records(connection, campaign.campaign_id, wanted):
         left = await _not_retried(connection, page) if source.once else page
-        spool.write_rows([_cells(record, columns) for record in left if record["phone"] > 0])
+        left = [record for record in left if record["phone"] > 0]
+        spool.left_out.update(record["code"] for record in left if record["code"] in source.without)
+        spool.write_rows([_cells(record, columns) for record in left if record["code"] not in source.without])
     return {"campaign": campaign.name, "read_at": read_at}
 
 

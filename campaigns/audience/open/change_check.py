@@ -3,7 +3,7 @@
 import os
 from io import BufferedReader
 
-from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.engine.errors import NotReady
 
 
 class ChangeCheck:
@@ -18,9 +18,9 @@ class ChangeCheck:
         self._before = self._now()
 
     def require_unchanged(self) -> None:
-        """Raise UnreadableAudience if the file was written to since."""
+        """Raise NotReady if the file was written to since."""
         if self._now() != self._before:
-            raise UnreadableAudience(
+            raise NotReady(
                 "the file changed while it was read", where=self._name, remedy="try again once it is complete"
             )
 

@@ -37,6 +37,11 @@ class OpenAudience:
     options: ReadOptions = AS_IT_IS
     noted: Mapping[str, str] = field(default_factory=dict)  # stored with the campaign, for people
 
+    @property
+    def left_out(self) -> Mapping[int, int]:
+        """Return how many recipients of a campaign are no rows, by their error code."""
+        return self.content.left_out if isinstance(self.content, Spool) else {}
+
     def sha256(self) -> str:
         """Return the hash of the content: of a CSV file's bytes, or of the rows of another form."""
         if isinstance(self.content, Spool):
@@ -59,7 +64,7 @@ class OpenAudience:
         return self.table()
 
     def require_unchanged(self) -> None:
-        """Raise UnreadableAudience if the file was written to since it was opened."""
+        """Raise NotReady if the file was written to since it was opened."""
         if self.source is not None:
             self.source.require_unchanged()
 

@@ -7,6 +7,7 @@ are then checked in several processes, like those of CSV, and the source is read
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
@@ -38,6 +39,7 @@ class Spool:
     """The temporary file of one table. It is a context manager.
 
     Set `header` and `form` before `table` is called; `first` is the number of the first row in its source.
+    `left_out` counts recipients of a campaign who are no rows of it, by their error code.
     `file` is a temporary file that another process opened.
     """
 
@@ -47,6 +49,7 @@ class Spool:
         self.header: Row = []
         self.first = 1
         self.findings = Findings()
+        self.left_out = Counter[int]()
         with temporary_file_errors(FAILURE):
             self.file = file or temporary_file()
         self._bytes = 0

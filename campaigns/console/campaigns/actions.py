@@ -131,7 +131,12 @@ async def retry(
     """Create a linked campaign of the recipients whom no message reached. A repeat changes nothing."""
     with tempfile.TemporaryDirectory() as directory:  # for a list of rejects: their phones were valid once
         given = RetryOptions(
-            tuple(asked.code), asked.name, asked.start_at, asked.expires_at, Path(directory, "rejects.csv")
+            tuple(asked.code),
+            asked.name,
+            asked.start_at,
+            asked.expires_at,
+            Path(directory, "rejects.csv"),
+            asked.all_codes,
         )
         created = await plan_retry(
             console.database_url,

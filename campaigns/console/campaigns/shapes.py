@@ -71,6 +71,7 @@ class _Progress(TypedDict):
 
     schema: Literal[1]
     name: str
+    external_id: str | None
     state: CampaignState
     reason: str
     reason_code: ReasonCode | None

@@ -18,6 +18,7 @@ from drumbeat.campaigns.console.web.replying import query_of
 from drumbeat.campaigns.console.web.work import attempt, attempt_long
 from drumbeat.campaigns.options.stored import stored_values
 from drumbeat.campaigns.progress import ProgressCallback
+from drumbeat.engine.core.error_codes import FINAL_CODES
 from drumbeat.engine.core.states import RecipientState
 
 RETRY_FIELDS = ("code", "new_name", "start_at", "expires_at", "clock")
@@ -54,7 +55,13 @@ async def _retry_values(request: web.Request, given: dict[str, str]) -> dict[str
     failed = status.counts[RecipientState.FAILED]
     stored = await stored_values(console_of(request).pool, campaign.campaign_id)
     given = {**given, "clock": given["clock"] or clock_of(stored.get("time_zone"))}
-    return {"campaign": campaign, "failed": failed, "given": given, "next_name": retry_name(campaign.name)}
+    return {
+        "campaign": campaign,
+        "failed": failed,
+        "given": given,
+        "next_name": retry_name(campaign.name),
+        "final_codes": sorted(FINAL_CODES),
+    }
 
 
 async def ask_settle(request: web.Request) -> web.Response:

@@ -62,10 +62,13 @@ class TestSendRequest(Asked):
 
 
 class RetryRequest(Asked):
-    """The options of `campaign retry`. `code`: retry only recipients who failed with one of these codes."""
+    """The options of `campaign retry`. `code`: retry only recipients who failed with one of these codes.
+    `all_codes`: also those who failed with a code that a retry does not help.
+    """
 
     name: str | None = None
     code: Annotated[list[Code], Field(max_length=VALUES_MAX)] = []
+    all_codes: bool = False
     start_at: str | None = None
     expires_at: str | None = None
     dry_run: bool = False
@@ -137,6 +140,7 @@ class Planned(TypedDict):
     state: CampaignState
     unchanged: bool
     dry_run: bool
+    audience_kept: bool
     audience_rows: int
     recipients: int
     rejected: int
@@ -149,6 +153,7 @@ class Planned(TypedDict):
     findings: list[ListFinding]
     countries: dict[str, int]
     kinds: dict[str, int]
+    left_out_codes: dict[str, int]
     first_messages: list[FirstMessage]
     changes: list[OptionChange]
 

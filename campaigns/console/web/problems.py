@@ -24,6 +24,7 @@ from drumbeat.engine.errors import (
     DrumbeatError,
     Incomplete,
     NotFound,
+    NotReady,
     TryLater,
     Unreachable,
     UsageError,
@@ -33,19 +34,22 @@ from drumbeat.engine.store.database import LOST_CONNECTION
 CONTENT_TYPE = "application/problem+json"
 TYPE = "urn:drumbeat:problem:"  # then the code
 
-# The first class that fits counts.
-_OF_ERRORS: tuple[tuple[type[Exception], int, str], ...] = (
-    (NotFound, 404, "not_found"),
-    (IllegalTransition, 409, "illegal_transition"),
-    (StartsAtOnce, 409, "starts_at_once"),
-    (UsageError, 422, "wrong_input"),
-    (NameTaken, 422, "name_taken"),
-    (ConfigurationError, 422, "wrong_configuration"),
-    (TryLater, 409, "try_later"),
-    (Incomplete, 409, "incomplete"),
-    (Unreachable, 503, "unreachable"),
-    (AuthenticationError, 502, "service_refused"),
-)
+_STATUSES = {
+    kind.kind: status
+    for kind, status in (
+        (NotFound, 404),
+        (IllegalTransition, 409),
+        (StartsAtOnce, 409),
+        (UsageError, 422),
+        (NameTaken, 422),
+        (ConfigurationError, 422),
+        (TryLater, 409),
+        (NotReady, 409),
+        (Incomplete, 409),
+        (Unreachable, 503),
+        (AuthenticationError, 502),
+    )
+}
 # Plain words for the kinds of errors that pydantic names.
 _FAULTS = {
     "missing": "nothing is given",
@@ -76,7 +80,7 @@ MESSAGES = {
     "database_away": "the database does not answer; try again",
     "unexpected": "an unexpected error; the log of the console says more",
 }
-CODES = sorted({*MESSAGES, *(code for _, _, code in _OF_ERRORS)})
+CODES = sorted({*MESSAGES, *_STATUSES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +156,10 @@ def _of_service(error: DrumbeatError) -> Problem:
     wait_s = error.wait_s if isinstance(error, TryLater) else None
     if isinstance(error, ServiceError):
         return _of_refusal(error)
-    for kind, status, code in _OF_ERRORS:
-        if isinstance(error, kind):
-            return Problem(status, code, error.what, error.where, error.remedy, wait_s, error.as_texts())
-    return Problem(500, "unexpected", MESSAGES["unexpected"])
+    status = _STATUSES.get(error.kind)
+    if status is None:
+        return Problem(500, "unexpected", MESSAGES["unexpected"])
+    return Problem(status, error.kind, error.what, error.where, error.remedy, wait_s, error.as_texts())
 
 
 def _of_refusal(error: ServiceError) -> Problem:

@@ -147,6 +147,8 @@ async def write_chunks(
     session: Session, campaign_id: int, day: date, rows: StagedRows, cut: Cut
 ) -> FrozenCounts:
     """Write all rows that the session has staged."""
+    if not rows.chunks:
+        return FrozenCounts()
     sql = statements("plan")
     await session.connection.execute(sql["create_partitions"], day)
     first_id = await session.connection.fetchval(sql["first_range_id"], day)

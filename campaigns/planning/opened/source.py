@@ -10,17 +10,20 @@ from drumbeat.campaigns.audience.open.spool import Spool
 from drumbeat.campaigns.audience.open.sql_source import spool_query
 from drumbeat.campaigns.options.sources import CampaignResult, SqlQuery
 from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.opened.ready_file import require_ready_file
 from drumbeat.campaigns.progress import STATEMENT_TIMEOUT_S
 from drumbeat.engine.store.database import close, connect
 
 
-async def open_source(url: str, spec: CampaignSpec, files: ExitStack) -> OpenAudience:
-    """Return the open audience. `files` closes what it needs. `url` is that of Drumbeat's database.
+async def open_source(url: str, spec: CampaignSpec, unchanged_for_s: int, files: ExitStack) -> OpenAudience:
+    """Return the open audience. `files` closes what it needs. `url` is that of Drumbeat's database. A file
+    must be older than `unchanged_for_s`.
 
     Rows that are not in a file are all read here, so that no transaction stays open while they are planned.
     """
     if isinstance(spec.source, Path):
         # Reading a workbook takes seconds; the loop must notice a signal meanwhile.
+        await asyncio.to_thread(require_ready_file, spec.source, unchanged_for_s, spec.format)
         return await asyncio.to_thread(files.enter_context, open_table(spec.source, spec.reading))
     spool = files.enter_context(Spool(spec.audience_name))
     noted = await _filled(url, spec.source, spool)

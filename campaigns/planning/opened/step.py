@@ -44,12 +44,12 @@ class Opened:
 async def open_campaign(url: str, spec: CampaignSpec, progress: ProgressCallback) -> AsyncIterator[Opened]:
     """Open everything, and close it at the end.
 
-    Raise UsageError for a wrong option, ConfigurationError for a file that cannot be read, and TryLater if
-    another process creates a campaign of this name.
+    Raise UsageError for a wrong option, ConfigurationError for a file that cannot be read, NotReady if the
+    audience is not there yet, and TryLater if another process creates a campaign of this name.
     """
     guards = spec.checked_guards()
     with ExitStack() as files:
-        source = await open_source(url, spec, files)
+        source = await open_source(url, spec, guards.readiness.unchanged_for_s, files)
         audience = await asyncio.to_thread(source.sha256)
         header = await asyncio.to_thread(_header_content, spec)
         connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)

@@ -30,7 +30,8 @@ from drumbeat.campaigns.planning.opened.exclusion import stage_exclusions
 from drumbeat.campaigns.planning.opened.step import Opened
 from drumbeat.campaigns.planning.staged.filling import Filling, fill
 from drumbeat.campaigns.planning.staged.first_messages import FirstMessage
-from drumbeat.campaigns.planning.staged.limits import require_recipients
+from drumbeat.campaigns.planning.staged.least import least_recipients
+from drumbeat.campaigns.planning.staged.limits import nobody_to_retry, require_recipients
 from drumbeat.campaigns.planning.staged.recent import RecentCampaign, recent_campaigns
 from drumbeat.campaigns.planning.staged.spec_rules import file_rules
 from drumbeat.campaigns.planning.staged.staging import StagedRows, find_duplicates, stage
@@ -43,8 +44,8 @@ class AudienceFound:
     `encoding` is how it was decoded. `rejects_path` is the list of rejected and duplicate rows, if there are
     any and a list is kept; `reject_codes` counts them. `unmatched` counts rows by a language that no template
     has; they get the fallback. `findings` warn of what good rows hold; `countries` and `kinds` count their
-    phones, as `PhoneCounts` does. A dry run has `first_messages`, and `heads` if it counts them: see
-    `create_campaign`.
+    phones, as `PhoneCounts` does. `left_out_codes` counts whom a retry leaves out. A dry run has
+    `first_messages`, and `heads` if it counts them: see `create_campaign`.
     """
 
     encoding: Encoding | None = None
@@ -54,6 +55,7 @@ class AudienceFound:
     findings: Sequence[ListFinding] = ()
     countries: Mapping[str, int] = field(default_factory=dict)
     kinds: Mapping[str, int] = field(default_factory=dict)
+    left_out_codes: Mapping[str, int] = field(default_factory=dict)
     first_messages: Sequence[FirstMessage] = ()
     heads: Sequence[Mapping[str, Any]] = ()
 
@@ -76,8 +78,8 @@ class Staged:
 async def stage_audience(opened: Opened, checked: Checked, *, keeps_rejects: bool) -> Staged:
     """Stage the rows, and publish the list of rejects if it is kept.
 
-    Raise UsageError if a placeholder has no column, and ConfigurationError if the audience cannot be read or
-    its counts are not those that the options allow.
+    Raise UsageError if a placeholder has no column, ConfigurationError if the audience cannot be read or its
+    counts are not those that the options allow, and NotReady if it has no rows yet, or too few.
     """
     spec = opened.asked.spec
     path = spec.rejects or default_rejects_path(spec.audience_file or Path("audience"))
@@ -88,7 +90,11 @@ async def stage_audience(opened: Opened, checked: Checked, *, keeps_rejects: boo
         table = await asyncio.to_thread(known_table, opened.source, table, filling.rules)
         rows = await _stage_rows(opened, table, filling.rules, rejects)
         published = rejects.publish() if keeps_rejects else None
-    require_recipients(spec, rows, published)
+    readiness = opened.asked.guards.readiness
+    least = await least_recipients(opened.session.connection, readiness.least, spec.name)
+    if spec.retry_of is not None and not rows.rows:
+        raise nobody_to_retry(spec.retry_of, opened.source.left_out)
+    require_recipients(spec, rows, published, least, allow_empty=readiness.allow_empty)
     check_languages(spec, rows.unmatched)
     return Staged(
         rows=rows,
@@ -101,6 +107,7 @@ async def stage_audience(opened: Opened, checked: Checked, *, keeps_rejects: boo
             findings=rows.findings.as_json(),
             countries=rows.phones.by_country(),
             kinds=rows.phones.by_kind(),
+            left_out_codes={str(code): count for code, count in opened.source.left_out.items()},
         ),
         same_people=await recent_campaigns(opened.session.connection, spec),
     )

@@ -13,13 +13,14 @@ ORDER BY name = $1 DESC
 LIMIT 1;
 
 -- name: list
--- Newest first. $2: with those of `campaign test-send`.
+-- Newest first. $2: with those of `campaign test-send`. $3: in this state; $4: created since. Null means any.
 SELECT campaign_id, name, external_id, state, reason, reason_code, template ->> 'name' AS template,
        template ->> 'language' AS language, phone_number_ids, on_unknown, start_at, expires_at, max_failed,
        audience_rows, rejected, duplicates, recipients, created_at, planned_at, started_at, finished_at,
        options ->> 'test_of' AS test_of, options ->> 'retry_of' AS retry_of
 FROM campaigns
-WHERE $2 OR options ->> 'test_of' IS NULL
+WHERE ($2 OR options ->> 'test_of' IS NULL)
+  AND ($3::text IS NULL OR state = $3) AND ($4::timestamptz IS NULL OR created_at >= $4)
 ORDER BY campaign_id DESC
 LIMIT $1;
 

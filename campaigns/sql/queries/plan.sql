@@ -39,6 +39,14 @@ WHERE options ->> $1::text = $2::text AND campaign_id <> $3 AND planned_at IS NO
 ORDER BY campaign_id
 LIMIT 10;
 
+-- name: newest_like
+-- The recipients of the newest campaign with a name like $1, but not $2; retries and tests are no measure of an audience.
+SELECT recipients FROM campaigns
+WHERE name LIKE $1 AND name <> $2 AND planned_at IS NOT NULL AND recipients > 0 AND state <> 'draft'
+  AND options ->> 'test_of' IS NULL AND options ->> 'retry_of' IS NULL
+ORDER BY campaign_id DESC
+LIMIT 1;
+
 -- name: hold_unplanned
 -- Locked while a chunk is written, so that nobody removes the campaign meanwhile.
 SELECT campaign_id FROM campaigns WHERE campaign_id = $1 AND planned_at IS NULL FOR KEY SHARE;

@@ -73,9 +73,10 @@ WHERE campaign_id = $1
        WHERE campaign_id = $1 AND audit.at >= created_at AND detail ->> 'number' = ANY (phone_number_ids))
 ORDER BY audit_id;
 
--- name: has_ranges
--- A planned campaign has ranges until they are pruned.
-SELECT EXISTS (SELECT FROM ranges WHERE campaign_id = $1);
+-- name: is_kept
+-- A planned campaign with recipients has ranges until they are pruned.
+SELECT EXISTS (SELECT FROM ranges WHERE campaign_id = $1)
+    OR EXISTS (SELECT FROM campaigns WHERE campaign_id = $1 AND recipients = 0);
 
 -- name: export_ranges
 SELECT range_id, ordinal FROM ranges WHERE campaign_id = $1 AND ordinal > $2 ORDER BY ordinal LIMIT 100;

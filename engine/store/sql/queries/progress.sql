@@ -2,7 +2,7 @@
 
 -- name: status
 -- One campaign with its recipients by state: the sums of its range counters and of what the audit keeps of pruned months.
-SELECT campaigns.name, campaigns.state, campaigns.reason, campaigns.reason_code, campaigns.start_at, campaigns.started_at,
+SELECT campaigns.name, campaigns.external_id, campaigns.state, campaigns.reason, campaigns.reason_code, campaigns.start_at, campaigns.started_at,
        campaigns.finished_at, campaigns.phone_number_ids, campaigns.template, campaigns.priority, campaigns.share_percent,
        campaigns.pause_at_failed, counts.*
 FROM campaigns,
