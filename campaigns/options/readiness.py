@@ -32,8 +32,8 @@ class LeastOf:
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """What must hold before an audience is planned. `least` is a number of recipients, or a share of those
-    of another campaign.
+    """The conditions that must hold before an audience is planned. `least` is a number of recipients, or a
+    share of those of another campaign.
     """
 
     least: int | LeastOf | None = None

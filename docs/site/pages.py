@@ -17,7 +17,7 @@ EXAMPLES = ROOT / "docs" / "examples"
 FOLDERS = ("docs", "benchmarks", "emulator")
 PROJECT = ("README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY", "CHANGELOG")
 LINKED = ("LICENSE", "deploy/prometheus/alerts.yaml")  # files that pages link to, and that are no pages
-SHOWN = {".md", ".png", ".csv", ".toml", ".py"}
+SHOWN = {".md", ".png", ".csv", ".toml", ".py", ".sh"}
 
 _SECTION = re.compile(r"^\*\*(?P<name>[^*]+)\*\*")
 _PAGE = re.compile(r"^\* \[(?P<title>[^\]]+)\]\((?P<path>[^)#]+)\)")

@@ -202,7 +202,7 @@ async def test_a_name_still_goes_before_the_external_id_of_another(
     await failed_campaign(ready, pool, spec)
     await create_campaign(ready, replace(spec, name="summer", external_id="spring"))
     assert (await plan_retry(ready, "spring", EVERYBODY_FAILED)).name == "spring/retry-1"
-    with pytest.raises(ConfigurationError, match="nobody"):
+    with pytest.raises(NotReady, match="nobody"):
         await plan_retry(ready, "external:spring", EVERYBODY_FAILED)
 
 
@@ -278,7 +278,7 @@ async def test_a_retry_that_ended_early_frees_those_whom_it_skipped(
         await cancel(connection, first.name)
     second = await plan_retry(ready, "spring", RetryOptions(all_codes=True, name="second"))
     assert await phones(pool, second) == [2, 3, 4]
-    with pytest.raises(ConfigurationError, match="nobody"):
+    with pytest.raises(NotReady, match="nobody"):
         await plan_retry(ready, "spring", RetryOptions(all_codes=True, name="third"))
     async with pool.acquire() as connection:
         await cancel(connection, second.name)

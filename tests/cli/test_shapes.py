@@ -16,7 +16,7 @@ from tests.cli.processes import Drumbeat, Service
 
 COUNTS = ["pending", "deferred", "accepted", "sent", "delivered", "read", "failed", "unknown", "skipped"]
 STATUS = [
-    "schema", "name", "state", "reason", "reason_code", "recipients", "counts", "rate_per_s", "eta_s",
+    "schema", "name", "external_id", "state", "reason", "reason_code", "recipients", "counts", "rate_per_s", "eta_s",
     "started_at", "finished_at", "numbers", "nobody_sends", "pruned_recipients", "pruned_unknown",
     "waits", "templates", "priority", "share_percent", "pause_at_failed", "canary", "why",
 ]  # fmt: skip
