@@ -30,7 +30,6 @@ from tests.campaigns.conftest import PHONE
 from tests.campaigns.creating import recount
 from tests.sending.planted import another_process, assert_range_counters_hold, context_of
 
-
 EVERYBODY_FAILED = RetryOptions(all_codes=True)
 
 
@@ -231,7 +230,9 @@ async def test_a_retry_that_was_pruned_still_counts(ready: str, pool: Pool, spec
     await pool.execute(statements("prune")["delete_retried"], *ids)
     for table in ("claims", "outcomes", "pending_attempts", "recipients", "range_counters", "ranges"):
         await pool.execute(f"DELETE FROM {table} WHERE range_id >= $1 AND range_id < $2", *ids)
-    assert await phones(pool, await plan_retry(ready, "spring", RetryOptions(all_codes=True, name="rest"))) == [3, 4]
+    assert await phones(
+        pool, await plan_retry(ready, "spring", RetryOptions(all_codes=True, name="rest"))
+    ) == [3, 4]
     with pytest.raises(TryLater):
         await create_campaign(
             ready,
