@@ -8,20 +8,17 @@ import uvloop
 from drumbeat.campaigns.cli.options import Json
 from drumbeat.campaigns.cli.printing import print_json
 from drumbeat.campaigns.cli.task_runner import with_database
-from drumbeat.campaigns.doctor import (
-    Finding,
-    check_database,
-    check_deliveries,
+from drumbeat.campaigns.doctor.at_service import check_service
+from drumbeat.campaigns.doctor.finding import Finding, failed, worst_exit_code
+from drumbeat.campaigns.doctor.machine import (
     check_disk,
     check_machine,
-    check_messaging_limits,
     check_notifications,
     check_secrets,
-    check_service,
     check_variables,
-    failed,
-    worst_exit_code,
 )
+from drumbeat.campaigns.doctor.receiving import check_receiving
+from drumbeat.campaigns.doctor.stored import check_database, check_deliveries, check_messaging_limits
 from drumbeat.engine.errors import DrumbeatError
 from drumbeat.engine.process.settings import Settings, load_settings
 from drumbeat.engine.store.database import Pool
@@ -67,4 +64,5 @@ async def _stored(pool: Pool) -> list[Finding]:
         *await check_database(pool),
         *await check_messaging_limits(pool),
         *await check_deliveries(pool),
+        *await check_receiving(pool),
     ]

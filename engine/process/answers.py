@@ -36,9 +36,13 @@ def json_answer(status: int, content: object) -> Answer:
     return Answer(status, orjson.dumps(content, option=orjson.OPT_APPEND_NEWLINE), JSON)
 
 
-def encode(answer: Answer, *, closes: bool) -> bytes:
-    """Return the bytes of an answer. `closes` says to the peer that it is the last of the connection."""
+def encode(answer: Answer, *, closes: bool, head_only: bool = False) -> bytes:
+    """Return the bytes of an answer. `closes` says to the peer that it is the last of the connection.
+    `head_only` leaves the body out, as the method HEAD asks for.
+    """
     status, body, content_type = answer
+    if head_only:
+        return _head(status, len(body), content_type, closes)
     return _head(status, len(body), content_type, closes) + body if body else _empty(status, closes)
 
 

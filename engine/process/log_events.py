@@ -228,6 +228,18 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
             "events_stored_again",
         ),
         _event(
+            "events_set_aside",
+            "A part of an event could not be read, `reason`; it is kept, and what stood beside it counts. "
+            "`drumbeat webhooks reread` reads it again after an upgrade.",
+            "events_set_aside_ended",
+        ),
+        _event(
+            "callback_refused",
+            "A request to the callback was refused, `reason`, and `answered` with this HTTP status. See "
+            "[the receiver](receiver.md).",
+            "callback_refusals_ended",
+        ),
+        _event(
             "foreign_events_ignored",
             "Events of another business account arrive, `waba_id`; they change nothing. If it is yours, "
             "set `DRUMBEAT_WABA_ID`.",

@@ -62,15 +62,15 @@ class _Application:
 
     def handle(self, request: RawRequest, slot: ReplySlot) -> None:
         path = request.target.partition(b"?")[0]
-        self._probes.handle(request.method, path, partial(_fill, slot))
+        self._probes.handle(request.method, path, partial(_fill, slot, request.method == b"HEAD"))
 
     def refusal(self, status: int) -> bytes:
         return encode(Answer(status), closes=True)
 
 
-def _fill(slot: ReplySlot, answer: Answer) -> None:
+def _fill(slot: ReplySlot, head_only: bool, answer: Answer) -> None:
     if slot.is_wanted:
-        slot.finish(encode(answer, closes=slot.last))
+        slot.finish(encode(answer, closes=slot.last, head_only=head_only))
 
 
 async def _listen(address: MetricsAddress, server: Server[_Application]) -> asyncio.Server | None:

@@ -15,6 +15,8 @@ from drumbeat.engine.process.answers import Answer, json_answer
 
 LIVEZ, READYZ, METRICS = b"/livez", b"/readyz", b"/metrics"
 
+PATHS = (LIVEZ, READYZ, METRICS)
+
 log = structlog.get_logger(__name__)
 
 
@@ -52,10 +54,12 @@ class Probes:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def handle(self, method: bytes, path: bytes, fill: Callable[[Answer], None]) -> None:
-        """Call `fill` with the answer: now, or for `/metrics` as soon as the metrics are read."""
-        if path not in (LIVEZ, READYZ, METRICS):
+        """Call `fill` with the answer: now, or for `/metrics` as soon as the metrics are read. Whoever writes
+        the answer leaves the body of a HEAD out.
+        """
+        if path not in PATHS:
             fill(Answer(404))
-        elif method != b"GET":
+        elif method not in (b"GET", b"HEAD"):
             fill(Answer(405))
         elif path == METRICS:
             task = asyncio.create_task(self._fill_metrics(fill))

@@ -79,6 +79,7 @@ class Intake:
                 Origin.UNKNOWN_NUMBER: ("events_of_unknown_number_kept", "events_of_unknown_number_ended"),
             }.items()
         }
+        self._set_aside = ThrottledLog("events_set_aside", "events_set_aside_ended")
         self._wake = asyncio.Event()
         self._flow = EventFlow()
 
@@ -132,7 +133,7 @@ class Intake:
         """Look once in WATCH_S, until cancelled."""
         while True:
             await self.look()
-            for log in self._foreign.values():
+            for log in (*self._foreign.values(), self._set_aside):
                 log.check_quiet(FOREIGN_QUIET_NS)
             await asyncio.sleep(WATCH_S)
 
@@ -182,6 +183,9 @@ class Intake:
             _count(self._metrics, waiting.group.parsed)
             for foreign in waiting.group.parsed.foreign:
                 self._foreign[foreign.origin].report(waba_id=foreign.account, number=foreign.number)
+            for part in waiting.group.parsed.unreadable:
+                if part.phone_number_id is None:
+                    self._set_aside.report(reason=part.problem)
         for done in waiting.dones:
             done(committed)
         if committed:

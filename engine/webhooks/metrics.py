@@ -13,13 +13,14 @@ from prometheus_client.registry import Collector
 class Metrics(Collector):
     """The counts as plain numbers, which cost the receiver nothing. They become metrics when somebody asks.
 
-    `answers` counts those of the callback, by HTTP status. `events` counts by kind. `applied` counts status
-    events that were matched, returned or dropped.
+    `answers` counts those of the callback, by HTTP status, and `refusals` by reason. `events` counts by kind.
+    `applied` counts status events that were matched, returned or dropped.
     """
 
     answers: Counter[int] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
     applied: Counter[str] = field(default_factory=Counter)
+    refusals: Counter[str] = field(default_factory=Counter)
     untied_opt_outs: int = 0
     commits: int = 0
     waiting: int = 0
@@ -29,6 +30,12 @@ class Metrics(Collector):
     def collect(self) -> Iterable[Metric]:
         """Yield the metrics for the registry."""
         yield _family("callback_answers", "Answers of the callback by HTTP status.", "status", self.answers)
+        yield _family(
+            "callback_refusals",
+            "Requests to the callback that were refused, by reason.",
+            "reason",
+            self.refusals,
+        )
         yield _family(
             "events",
             "Events: status, message, account, opt_out, unreadable are stored; other_account, unknown_number "

@@ -93,6 +93,8 @@ class Reader:
         self._ours = ours or Ours()
         self._body = b""  # this and the next one are of the current body
         self._has_nul = False
+        self._entry: dict[str, Any] = {}  # what identifies the current entry, and then the current change
+        self._change: dict[str, Any] = {}
 
     def read(self, body: bytes) -> int:
         """Read one body. Return the number of its events, at least 1. Never raises."""
@@ -114,10 +116,13 @@ class Reader:
         return found or 1
 
     def _read_entries(self, envelope: dict[str, Any]) -> None:
-        for entry in self._list_of(envelope, "entry"):
+        entries = envelope.get("entry")
+        if entries is not None and type(entries) is not list:
+            self._keep(entries, "entry is no list")
+        for entry in list_or_empty(entries):
             changes = entry.get("changes") if type(entry) is dict else None
             if type(changes) is not list:
-                self._keep(entry, "an entry without a list of changes")
+                self._keep([entry], "an entry without a list of changes")
                 continue
             for change in changes:
                 self._read_change(change, entry)
@@ -125,14 +130,15 @@ class Reader:
     def _read_change(self, change: Any, entry: dict[str, Any]) -> None:
         value = change.get("value") if type(change) is dict else None
         field = change.get("field") if type(change) is dict else None
+        self._entry, self._change = entry, change
         if type(value) is not dict or type(field) is not str:
-            self._keep(change, "a change without field and value")
+            self._keep_change(change, "a change without field and value")
             return
         metadata = value.get("metadata")
         number = read_text(metadata.get("phone_number_id")) if type(metadata) is dict else None
         account = read_text(entry.get("id"))
         origin = origin_of(account, number, self._ours)
-        statuses = self._list_of(value, "statuses") if field == "messages" else []
+        statuses = self._list_in(value, "statuses") if field == "messages" else []
         if statuses:
             self._read_statuses(statuses, number, origin)
         if origin is not Origin.OURS:
@@ -165,7 +171,7 @@ class Reader:
     def _read_messages(
         self, value: dict[str, Any], entry: dict[str, Any], number: str | None, *, has_statuses: bool
     ) -> None:
-        messages = self._list_of(value, "messages")
+        messages = self._list_in(value, "messages")
         for message in messages:
             is_system = type(message) is dict and message.get("type") == SYSTEM
             if is_system and (changed := change_of_number(message, self._now())) is not None:
@@ -195,14 +201,14 @@ class Reader:
             if not (type(wamid) is str and 0 < len(wamid) <= TEXT_CHARACTERS_MAX and clean):
                 wamid = read_identifier(wamid)
             if not wamid:
-                self._keep(status, "a status without the id of its message")
+                self._keep_part("statuses", [status], "a status without the id of its message")
                 continue
             word = status.get("status")
             rank = _STATUSES.get(word) if type(word) is str else None
             if rank is None:
                 # Any status proves that the service accepted the message. A status with an unknown word is
                 # kept.
-                self._keep(status, "a status of an unknown word")
+                self._keep_part("statuses", [status], "a status of an unknown word")
                 rank = _ACCEPTED
             recipient = status.get("recipient_id")
             if not (type(recipient) is str and len(recipient) <= TEXT_CHARACTERS_MAX and clean):
@@ -227,9 +233,9 @@ class Reader:
         wamid = read_identifier(message.get("id")) if isinstance(message, dict) else None
         sender = sender_of(message, contacts) if isinstance(message, dict) else None
         if not wamid or sender is None:
-            self._keep(message, "a message without id or sender")
+            self._keep_part("messages", [message], "a message without id or sender")
         elif (text := self._json(message)) is None:
-            self._keep(message, "a message that the store cannot hold")
+            self._keep_part("messages", [message], "a message that the store cannot hold")
         else:
             kind = read_text(message.get("type")) or "unknown"
             sent_at = read_time(message.get("timestamp")) or self._now()
@@ -238,16 +244,16 @@ class Reader:
     def _read_account(self, field: str, value: dict[str, Any], entry: dict[str, Any]) -> None:
         text = self._json(value)
         if text is None or read_identifier(field) is None:
-            self._keep({"field": field, "value": value}, "an event that the store cannot hold")
+            self._keep_change({"field": field, "value": value}, "an event that the store cannot hold")
             return
         subject, occurred_at = _subject(field, value), read_time(entry.get("time"))
         self._parsed.account.append(AccountEvent(field, text, subject, occurred_at))
 
-    def _list_of(self, parent: dict[str, Any], name: str) -> list[Any]:
+    def _list_in(self, value: dict[str, Any], name: str) -> list[Any]:
         """Return the list of that name. Anything else in its place is kept as unreadable."""
-        found = parent.get(name)
+        found = value.get(name)
         if found is not None and not isinstance(found, list):
-            self._keep(found, f"{name} is no list")
+            self._keep_part(name, found, f"{name} is no list")
         return list_or_empty(found)
 
     def _json(self, part: Any) -> str | None:
@@ -258,9 +264,19 @@ class Reader:
             return None
         return (_ESCAPE.sub(_without_nul, text) if self._has_nul else text).decode()
 
-    def _keep(self, part: Any, problem: str) -> None:
+    def _keep_part(self, name: str, part: Any, problem: str) -> None:
+        """Keep a part of the current change's value, with what says whose it is."""
+        value = {each: self._change["value"].get(each) for each in ("metadata", "contacts")}
+        self._keep_change({"field": self._change["field"], "value": {**value, name: part}}, problem)
+
+    def _keep_change(self, change: Any, problem: str) -> None:
+        head = {each: self._entry[each] for each in ("id", "time") if each in self._entry}
+        self._keep([{**head, "changes": [change]}], problem)
+
+    def _keep(self, entries: Any, problem: str) -> None:
+        """Keep entries as a body of their own, so that it can be read again (`reread.py`)."""
         try:
-            kept = orjson.dumps(part)
+            kept = orjson.dumps({"object": self._expected, "entry": entries})
         except orjson.JSONEncodeError:
             kept = self._body
         self._parsed.unreadable.append(Unreadable(kept, problem))

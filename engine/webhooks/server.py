@@ -11,7 +11,7 @@ from drumbeat.engine.store.overview import OverviewReader
 from drumbeat.engine.store.statement_times import STATEMENT_TIMES
 from drumbeat.engine.webhooks.intake import Intake
 from drumbeat.engine.webhooks.metrics import Metrics
-from drumbeat.engine.webhooks.receiver import Receiver, Secrets, listening
+from drumbeat.engine.webhooks.receiver import CALLBACK_PATH, Receiver, Secrets, listening
 from drumbeat.engine.webhooks.reconciler import Intervals, Reconciler
 from drumbeat.http_server.limits import Limits
 
@@ -31,11 +31,12 @@ async def serve(
     intervals: Intervals | None = None,
     accounts: Collection[str] = (),
     reread: Callable[[], Secrets | None] = lambda: None,
+    path: str = CALLBACK_PATH,
 ) -> None:
     """Receive and reconcile until `stop` is set, then drain. `on_listening` gets the callback's URL once.
 
-    `accounts` are the ids of our business accounts; empty if they are not known. `reread` returns the secrets
-    if they were replaced. It is called every second.
+    The callback is at `path`. `accounts` are the ids of our business accounts; empty if they are not known.
+    `reread` returns the secrets if they were replaced. It is called every second.
 
     Raises ConfigurationError if the process cannot listen on host and port. After a stop it returns within
     seconds, and everything that was answered with 200 is committed. A bug in any part ends it and is raised.
@@ -43,9 +44,10 @@ async def serve(
     metrics = Metrics()
     committed = asyncio.Event()
     intake = Intake(pool, metrics, product, committed=committed, accounts=accounts)
-    receiver = Receiver(intake, metrics, probes_of(pool, intake, metrics), secrets, limits)
+    receiver = Receiver(intake, metrics, probes_of(pool, intake, metrics), secrets, limits, path)
+    metrics.refusals = receiver.refusals.counts
     reconciler = Reconciler(pool, metrics, committed, intervals, product=product, accounts=accounts)
-    async with listening(receiver, intake, host, port, on_bug=stop.set) as url:
+    async with listening(receiver, intake, host, port, pool=pool, on_bug=stop.set) as url:
         on_listening(url)
         following = asyncio.create_task(_follow_secrets(receiver, reread))
         following.add_done_callback(lambda _: stop.set())

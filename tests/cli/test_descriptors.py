@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from drumbeat.campaigns import doctor
+from drumbeat.campaigns.doctor import machine
 from drumbeat.engine.core.connection_limit import WANTED
 from drumbeat.engine.process.settings import load_settings
 
@@ -13,10 +13,10 @@ from drumbeat.engine.process.settings import load_settings
 def test_a_hard_limit_below_what_all_connections_need_is_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, level: str
 ) -> None:
-    monkeypatch.setattr(doctor, "hard_limit", lambda: limit)
+    monkeypatch.setattr(machine, "hard_limit", lambda: limit)
     [finding] = [
         finding
-        for finding in doctor.check_machine(load_settings(home=tmp_path))
+        for finding in machine.check_machine(load_settings(home=tmp_path))
         if finding.subject == "descriptors"
     ]
     assert finding.level == level

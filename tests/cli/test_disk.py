@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from drumbeat.campaigns.doctor import check_disk, worst_exit_code
+from drumbeat.campaigns.doctor.finding import worst_exit_code
+from drumbeat.campaigns.doctor.machine import check_disk
 from drumbeat.engine.process.settings import load_settings
 
 EXBIBYTE_MIB = 2**40

@@ -312,5 +312,5 @@ async def test_a_port_in_use_is_named(pool: Pool, receiver: Running) -> None:
 
     port = int(receiver.url.split(":")[2].split("/")[0])
     with pytest.raises(ConfigurationError, match=f"port {port} is in use"):
-        async with listening(receiver.receiver, receiver.intake, "127.0.0.1", port):
+        async with listening(receiver.receiver, receiver.intake, "127.0.0.1", port, pool=pool):
             pass

@@ -98,6 +98,7 @@ class Created(TypedDict):
     state: str
     unchanged: bool
     dry_run: bool
+    audience_kept: bool
     audience_rows: int
     recipients: int
     rejected: int
@@ -115,5 +116,6 @@ class Created(TypedDict):
     findings: list[ListFinding]
     countries: dict[str, int]
     kinds: dict[str, int]
+    left_out_codes: dict[str, int]
     first_messages: list[FirstMessage]
     plan: Plan | None

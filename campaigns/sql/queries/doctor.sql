@@ -4,3 +4,18 @@
 SELECT current_setting('server_version') AS version, (SELECT max(number) FROM schema_migrations) AS migration,
        current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on' AS durable,
        clock_timestamp() AS now, (SELECT count(*) FROM numbers) AS numbers, (SELECT count(*) FROM templates) AS templates;
+
+-- name: receiving
+-- untied: opt-outs of the last weeks that name nobody whom we know; kept for 30 days.
+SELECT (SELECT max(last_event_at) FROM event_flow) AS last_event_at,
+       (SELECT count(*) FROM opt_out_events
+        WHERE phone IS NULL AND kind <> 'changed' AND occurred_at > now() - interval '30 days') AS untied;
+
+-- name: refusals
+SELECT reason, sum(refused)::bigint AS refused, max(minute) AS last_at
+FROM callback_refusals WHERE minute > now() - interval '1 hour'
+GROUP BY reason ORDER BY refused DESC, reason;
+
+-- name: set_aside
+SELECT problem, count(*) AS events FROM unreadable_events WHERE phone_number_id IS NULL
+GROUP BY problem ORDER BY events DESC, problem LIMIT 5;

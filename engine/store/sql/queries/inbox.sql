@@ -58,6 +58,30 @@ SELECT * FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[]) AS part (e
 ORDER BY event_key
 ON CONFLICT (event_key) DO NOTHING;
 
+-- name: set_aside
+-- Events that could not be read, by their keys. Those of unknown numbers wait for their number.
+SELECT event_key FROM unreadable_events
+WHERE event_key > $1 AND received_at <= $2 AND phone_number_id IS NULL
+ORDER BY event_key
+LIMIT $3;
+
+-- name: lock_set_aside
+SELECT body, received_at FROM unreadable_events WHERE event_key = $1 FOR UPDATE SKIP LOCKED;
+
+-- name: delete_set_aside
+DELETE FROM unreadable_events WHERE event_key = $1;
+
+-- name: set_aside_again
+-- It still cannot be read: it keeps the time at which it came.
+UPDATE unreadable_events SET received_at = $2 WHERE event_key = $1 RETURNING problem;
+
+-- name: add_refusals
+WITH forgotten AS (DELETE FROM callback_refusals WHERE minute < now() - interval '1 day')
+INSERT INTO callback_refusals AS kept (reason, minute, refused)
+SELECT reason, date_trunc('minute', now()), refused FROM unnest($1::text[], $2::bigint[]) AS counted (reason, refused)
+ORDER BY reason
+ON CONFLICT (reason, minute) DO UPDATE SET refused = kept.refused + EXCLUDED.refused;
+
 -- name: act_lock
 -- One process at a time, so that events about one subject are acted on in their order.
 SELECT pg_try_advisory_xact_lock(hashtextextended('drumbeat.act', 0));

@@ -126,5 +126,12 @@ CREATE TABLE unreadable_events (
                                              -- known, for 8 days; NULL: any other problem
     received_at     timestamptz NOT NULL DEFAULT now()
 );
+-- Requests to the callback that were refused, for a day: an event that waits at the service, or somebody else.
+CREATE TABLE callback_refusals (
+    reason  text        NOT NULL,
+    minute  timestamptz NOT NULL,
+    refused bigint      NOT NULL,
+    PRIMARY KEY (reason, minute)
+);
 -- Which events are to be read again, now that this number is known?
 CREATE INDEX unreadable_events_number ON unreadable_events (phone_number_id) WHERE phone_number_id IS NOT NULL;
