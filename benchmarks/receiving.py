@@ -197,7 +197,7 @@ async def _receive(url: str, pipe: Pipe) -> None:
         receiver = Receiver(
             intake, metrics, probes_of(pool, intake, metrics), Secrets(SecretStr(SECRET), SecretStr(TOKEN))
         )
-        async with listening(receiver, intake, "127.0.0.1", 0) as callback:
+        async with listening(receiver, intake, "127.0.0.1", 0, pool=pool) as callback:
             pipe.send(int(callback.split(":")[2].split("/")[0]))
             await asyncio.to_thread(pipe.poll, None)
 
