@@ -4,7 +4,7 @@ import csv
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,8 +14,8 @@ from drumbeat.campaigns.cli import suppress_words
 from drumbeat.campaigns.cli.campaign_options import CountryColumn, PhoneColumn, Region, rejects_option
 from drumbeat.campaigns.cli.options import Json
 from drumbeat.campaigns.cli.planning_progress import planning_shown
-from drumbeat.campaigns.cli.printing import error_part, print_json
-from drumbeat.campaigns.cli.task_runner import with_connection
+from drumbeat.campaigns.cli.printing import error_part, print_json, print_rows
+from drumbeat.campaigns.cli.task_runner import with_connection, with_database
 from drumbeat.campaigns.phones.phone_text import phone_text
 from drumbeat.campaigns.phones.suppression import (
     ADDED_BY_HAND,
@@ -27,8 +27,9 @@ from drumbeat.campaigns.phones.suppression import (
     remove_suppressions,
 )
 from drumbeat.campaigns.pluralise import pluralise
+from drumbeat.campaigns.results.replies import ReceivedReply, likely_opt_outs
 from drumbeat.engine.errors import DrumbeatError, Incomplete
-from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.database import Connection, Pool
 
 app = typer.Typer(
     name="suppress", help="Manage the suppression list.", no_args_is_help=True, add_completion=False
@@ -79,6 +80,38 @@ def list_all(json: Json = False) -> None:
                 writer.writerow(export_cells(entry))
 
     with_connection(write)
+
+
+@app.command()
+def likely(
+    limit: Annotated[int, typer.Option(help="Most messages to show.", min=1, max=1000)] = 100,
+    json: Json = False,
+) -> None:
+    """Show messages that probably ask for no more messages, in other words than those that count.
+
+    Nobody is suppressed by them: read them, and `suppress add` those who mean it. They are the newest ones,
+    of people who are not on the list.
+    """
+
+    async def read(pool: Pool) -> list[ReceivedReply]:
+        found: list[ReceivedReply] = []
+        before = None
+        while len(found) < limit:
+            page = await likely_opt_outs(pool, before=before)
+            found, before = found + page.replies, page.next
+            if before is None:
+                break
+        return found[:limit]
+
+    found = with_database(read)
+    if json:
+        shown = [asdict(each) for each in found]
+        print_json({"schema": 1, "replies": shown})
+        return
+    rows: list[tuple[Any, ...]] = [
+        (f"+{each.phone}", f"{each.sent_at:%Y-%m-%d %H:%MZ}", each.text) for each in found
+    ]
+    print_rows(("PHONE", "AT", "TEXT"), rows)
 
 
 @app.command("import")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from drumbeat.campaigns.phones.phone_text import FORGOTTEN, phone_text
 from drumbeat.campaigns.results.breakdown import GROUP_TIMEOUT_S, range_groups
 from drumbeat.campaigns.results.reply_text import reply_text
 from drumbeat.campaigns.sql import statements
+from drumbeat.engine.core.limits.likely_opt_out import is_likely_opt_out
 from drumbeat.engine.core.phone_aliases import phone_aliases
 from drumbeat.engine.core.sanitise import sanitise
 from drumbeat.engine.errors import UsageError
@@ -26,6 +27,7 @@ LOOKED_AT_MAX = 200  # messages that one page of a campaign's answers looks at
 # A message that quotes nothing is an answer if its sender is a recipient. Looking for one takes 6 to 9 ms for
 # a million recipients of the database, so a page ends early rather than late.
 LOOK_S_MAX = 0.08
+LIKELY_LOOKS_MAX = 30  # pages of messages that one page of likely opt-outs looks at
 _KEY = re.compile(r"(\d{1,18})\.(.{1,400})")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -51,6 +53,8 @@ class ReceivedReply:
     `phone` is in digits, or is the pseudonym of a forgotten person, or an id of the service that names no
     phone; it is empty if nothing names the person. `text` is empty for pictures and the like.
     `quotes_message` says that it answers a message by name; otherwise it came within a week after one.
+    `is_probable`: it is on the list of a campaign, and probably answers it.
+    `likely_opt_out`: it probably asks for no more messages, and the sender is not suppressed.
     """
 
     sent_at: datetime
@@ -59,6 +63,8 @@ class ReceivedReply:
     text: str
     phone_number_id: str | None
     quotes_message: bool
+    likely_opt_out: bool = False
+    is_probable: bool = False
 
     @property
     def is_phone(self) -> bool:
@@ -99,30 +105,65 @@ async def reply_page(pool: Pool, *, before: str | None = None, limit: int = PAGE
     """Return the newest messages of everybody, older than the key `before`."""
     limit = max(1, min(limit, PAGE_MAX))
     rows = await _received(pool, None, before, limit)
-    return ReplyPage([_reply(row) for row in rows], _next(rows, limit))
+    return ReplyPage(await _marked(pool, [_reply(row) for row in rows]), _next(rows, limit))
+
+
+async def likely_opt_outs(pool: Pool, *, before: str | None = None, limit: int = PAGE_MAX) -> ReplyPage:
+    """Return the newest messages that probably ask for no more messages, of people who are not suppressed.
+
+    A page may be short or empty and still have a `next`: it looks at some thousand messages.
+    """
+    found: list[ReceivedReply] = []
+    for _ in range(LIKELY_LOOKS_MAX):
+        page = await reply_page(pool, before=before)
+        found += [reply for reply in page.replies if reply.likely_opt_out]
+        before = page.next
+        if before is None or len(found) >= limit:
+            break
+    return ReplyPage(found, before)
+
+
+async def _marked(pool: Pool, replies: list[ReceivedReply]) -> list[ReceivedReply]:
+    """Return the replies, those marked that probably ask for no more messages."""
+    likely = {reply.phone for reply in replies if reply.is_phone and is_likely_opt_out(reply.text)}
+    if not likely:
+        return replies
+    spellings = {alias: phone for phone in likely for alias in phone_aliases(phone)}
+    rows = await pool.fetch(statements("replies")["suppressed_among"], list(spellings))
+    likely -= {spellings[row["phone"]] for row in rows}
+    return [
+        replace(reply, likely_opt_out=True)
+        if reply.phone in likely and is_likely_opt_out(reply.text)
+        else reply
+        for reply in replies
+    ]
 
 
 async def campaign_reply_page(
     pool: Pool, campaign_id: int, *, before: str | None = None, limit: int = PAGE_MAX
 ) -> ReplyPage:
     """Return the newest answers to one campaign. An answer quotes its message, or quotes nothing and came
-    from a recipient within a week after the message.
+    from a recipient within a week after the message. One that quotes a message that nobody knows, and came
+    so, is probably an answer: the service sometimes names another id than the send returned.
     """
     limit = max(1, min(limit, PAGE_MAX))
     rows = await _received(pool, campaign_id, before, LOOKED_AT_MAX)
-    quoting = await _quoting(pool, campaign_id, rows)
+    quotes_it, quotes_another = await _quoting(pool, campaign_id, rows)
     found: list[ReceivedReply] = []
     began_s = time.monotonic()
     for at, row in enumerate(rows):
-        is_answer = row["wamid"] in quoting or (
-            row["quotes"] is None and await _is_from_recipient(pool, campaign_id, row)
-        )
-        if is_answer:
-            found.append(_reply(row))
+        is_certain = row["wamid"] in quotes_it
+        if is_certain or (
+            row["wamid"] not in quotes_another and await _is_from_recipient(pool, campaign_id, row)
+        ):
+            probable = row["quotes"] is not None and not is_certain
+            found.append(replace(_reply(row), is_probable=probable))
         if len(found) == limit or time.monotonic() - began_s > LOOK_S_MAX:
             is_end = at + 1 == len(rows) < LOOKED_AT_MAX
-            return ReplyPage(found, None if is_end else str(_Key(row["sent_at"], row["wamid"])))
-    return ReplyPage(found, _next(rows, LOOKED_AT_MAX))
+            return ReplyPage(
+                await _marked(pool, found), None if is_end else str(_Key(row["sent_at"], row["wamid"]))
+            )
+    return ReplyPage(await _marked(pool, found), _next(rows, LOOKED_AT_MAX))
 
 
 async def _received(
@@ -134,8 +175,10 @@ async def _received(
     return await pool.fetch(statements("replies")["received_since_start"], *key, limit, campaign_id)
 
 
-async def _quoting(pool: Pool, campaign_id: int, rows: Sequence[asyncpg.Record]) -> set[str]:
-    """Return those of the messages that quote a message of the campaign."""
+async def _quoting(pool: Pool, campaign_id: int, rows: Sequence[asyncpg.Record]) -> tuple[set[str], set[str]]:
+    """Return those of the messages that quote a message of the campaign, and those that quote another one of
+    ours.
+    """
     pairs = [(row["wamid"], row["quotes"]) for row in rows if row["quotes"] is not None]
     found = await pool.fetch(
         statements("replies")["quoting"],
@@ -143,7 +186,8 @@ async def _quoting(pool: Pool, campaign_id: int, rows: Sequence[asyncpg.Record])
         [wamid for wamid, _ in pairs],
         [quoted for _, quoted in pairs],
     )
-    return {row["wamid"] for row in found}
+    both = [{row["wamid"] for row in found if row["of_campaign"] is it} for it in (True, False)]
+    return both[0], both[1] - both[0]
 
 
 async def _is_from_recipient(pool: Pool, campaign_id: int, row: asyncpg.Record) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from drumbeat.engine.core.limits.opt_out import CAPTIONED, EDIT
 from drumbeat.engine.core.sanitise import sanitise
 
 TEXT_CHARACTERS_MAX = 500  # so much of a message is shown; the database keeps all of it
@@ -19,12 +20,13 @@ def _texts(body: Mapping[str, Any]) -> Iterator[Any]:
         ("text", "body"),
         ("button", "text"),
         ("reaction", "emoji"),
-        ("image", "caption"),
-        ("video", "caption"),
-        ("document", "caption"),
+        *((kind, "caption") for kind in CAPTIONED),
     ):
         if isinstance(body.get(part), dict):
             yield body[part].get(field)
+    edited = body.get(EDIT)
+    if isinstance(edited, dict) and isinstance(edited.get("message"), dict) and EDIT not in edited["message"]:
+        yield from _texts(edited["message"])
     interactive = body.get("interactive")
     for part in ("button_reply", "list_reply"):
         if isinstance(interactive, dict) and isinstance(interactive.get(part), dict):

@@ -29,11 +29,19 @@ class Pricing(NamedTuple):
 
 
 def pricing_code(pricing: Any) -> int | None:
-    """Return the number for a status's `pricing`; None if it says nothing that can be read."""
+    """Return the number for a status's `pricing`; None if it says nothing that can be read.
+
+    The service withdraws `billable`. Its `type` says the same: what is not free is charged for.
+    """
     if type(pricing) is not dict:
         return None
     category, billable = pricing.get("category"), pricing.get("billable")
-    if type(category) is not str or type(billable) is not bool:
+    if type(billable) is not bool:
+        kind = pricing.get("type")
+        if type(kind) is not str or not kind:
+            return None
+        billable = not kind.lower().startswith("free")
+    if type(category) is not str:
         return None
     code = _CODES.get((category, billable))
     return int(billable) if code is None else code

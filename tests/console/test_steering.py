@@ -318,6 +318,7 @@ async def test_replies_of_a_campaign_quote_it_or_come_from_its_recipients(
         ("other", PHONE + 501, "wamid.elsewhere"),
         ("stranger", PHONE + 502, None),
         ("unsent", PHONE + 9, None),
+        ("quotes an id that nobody knows", PHONE, "wamid.unknown"),
     ):
         body = {"text": {"body": wamid}, **({"context": {"id": quotes}} if quotes else {})}
         await pool.execute(
@@ -328,14 +329,52 @@ async def test_replies_of_a_campaign_quote_it_or_come_from_its_recipients(
     found, before, pages = [], "", 0
     while before is not None and pages < 10:
         page = (await manager.get(f"{PREFIX}{SPRING}/replies?limit=1&before={before}")).body
-        found += [each["text"] for each in page["replies"]]
+        found += [(each["text"], each["is_probable"]) for each in page["replies"]]
         before, pages = page["next"], pages + 1
-    assert found == ["quoting", "plain"]
+    probable = ("quotes an id that nobody knows", True)
+    assert found == [probable, ("quoting", False), ("plain", False)]
+    assert "probably an answer" in (await manager.get(f"{SPRING}/replies")).text
     everything = (await manager.get(f"{PREFIX}/replies")).body["replies"]
-    assert [each["text"] for each in everything] == ["stranger", "quoting", "unsent", "plain", "other"]
+    assert [each["text"] for each in everything] == [
+        probable[0], "stranger", "quoting", "unsent", "plain", "other",
+    ]  # fmt: skip
 
 
 def test_a_form_changes_only_what_differs() -> None:
     stored = {"window": "09:00-20:00", "canary": 500, "cap": "2/7d"}
     sent = {"window": "09:00-20:00", "canary": "600", "cap": "", "priority": "normal", "on_unknown": "resend"}
     assert differences(stored, sent) == ({"canary": "600", "on_unknown": "resend"}, ["cap"])
+
+
+async def test_who_probably_opts_out_is_suppressed_by_one_click(manager: Caller, pool: Pool) -> None:
+    await pool.execute("DELETE FROM incoming_messages")
+    texts = {
+        "5511987650001": "Please no more messages",
+        "5511987650002": "Thanks!",
+        "a-user": "leave me alone",
+    }
+    for at, (sender, text) in enumerate(texts.items()):
+        await pool.execute(
+            "INSERT INTO incoming_messages (wamid, phone_number_id, sender, type, sent_at, body)"
+            " VALUES ($1, $2, $3, 'text', now(), $4)",
+            f"in.{at}",
+            NUMBER,
+            sender,
+            {"text": {"body": text}},
+        )
+    listed = (await manager.get(f"{PREFIX}/replies?likely_opt_outs=true")).body["replies"]
+    assert [(reply["phone"], reply["likely_opt_out"]) for reply in listed] == [("5511987650001", True)]
+    marks = [reply["likely_opt_out"] for reply in (await manager.get(f"{PREFIX}/replies")).body["replies"]]
+    assert sorted(marks) == [False, False, True]
+    shown = (await manager.get("/replies?likely_opt_outs=true")).text
+    assert "Perhaps asks for no more messages" in shown and "Thanks!" not in shown
+    assert not await pool.fetchval("SELECT count(*) FROM suppressions WHERE phone = 5511987650001")
+    form = re.search(r'<form method="post" action="(/suppression[^"]*)">(.*?)</form>', shown, re.DOTALL)
+    assert form is not None
+    fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[2]))
+    assert (await manager.post(form[1], data={**fields, "csrf": ""})).status in (303, 403)
+    await manager.post("/suppression", data={name: fields[name] for name in ("phones", "reason")})
+    assert (
+        await pool.fetchval("SELECT reason FROM suppressions WHERE phone = 5511987650001") == fields["reason"]
+    )
+    assert (await manager.get(f"{PREFIX}/replies?likely_opt_outs=true")).body["replies"] == []

@@ -21,7 +21,38 @@ def test_a_new_category_keeps_whether_it_is_billable() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [None, "marketing", [], {}, {"category": "service"}, {"category": {}, "billable": True}]
+    ("kind", "billable"),
+    [("regular", True), ("free_customer_service", False), ("free_entry_point", False), ("FREE_of_next_year", False),
+     ("a new word", True)],
+)  # fmt: skip
+@pytest.mark.parametrize("withdrawn", [{}, {"billable": None}])
+def test_the_type_says_what_is_billable_where_nothing_else_does(
+    kind: str, billable: bool, withdrawn: dict[str, None]
+) -> None:
+    code = pricing_code({"category": "marketing", "type": kind, **withdrawn})
+    assert code is not None
+    assert pricing_of(code) == Pricing("marketing", billable)
+
+
+def test_billable_counts_before_the_type() -> None:
+    code = pricing_code({"category": "utility", "type": "regular", "billable": False})
+    assert code is not None
+    assert pricing_of(code) == Pricing("utility", billable=False)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        None,
+        "marketing",
+        [],
+        {},
+        {"category": "service"},
+        {"category": {}, "billable": True},
+        {"category": "service", "type": ""},
+        {"category": "service", "type": 7},
+        {"type": "regular"},
+    ],
 )
 def test_what_cannot_be_read_says_nothing(said: object) -> None:
     assert pricing_code(said) is None

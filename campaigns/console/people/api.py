@@ -11,6 +11,7 @@ from drumbeat.campaigns.actor import note_audit
 from drumbeat.campaigns.campaign import find_campaign
 from drumbeat.campaigns.console.people.actions import phone_in
 from drumbeat.campaigns.console.people.shapes import (
+    AllRepliesQuery,
     PhoneQuery,
     RecipientsQuery,
     RepliesQuery,
@@ -35,7 +36,7 @@ from drumbeat.campaigns.phones.suppression import (
 from drumbeat.campaigns.progress import ProgressCallback
 from drumbeat.campaigns.results.phone_history import PhoneHistory, phone_history
 from drumbeat.campaigns.results.recipient_pages import RecipientPage, recipient_page
-from drumbeat.campaigns.results.replies import ReplyPage, campaign_reply_page, reply_page
+from drumbeat.campaigns.results.replies import ReplyPage, campaign_reply_page, likely_opt_outs, reply_page
 
 EXPORT_ROWS = 5_000  # written at once
 
@@ -52,8 +53,9 @@ async def campaign_replies(console: Console, name: str, asked: RepliesQuery) -> 
     )
 
 
-async def replies(console: Console, asked: RepliesQuery) -> ReplyPage:
-    return await reply_page(console.pool, before=asked.before, limit=asked.limit)
+async def replies(console: Console, asked: AllRepliesQuery) -> ReplyPage:
+    read = likely_opt_outs if asked.likely_opt_outs else reply_page
+    return await read(console.pool, before=asked.before, limit=asked.limit)
 
 
 async def person(console: Console, name: str, asked: PhoneQuery) -> PhoneHistory:

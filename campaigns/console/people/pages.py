@@ -6,7 +6,12 @@ from aiohttp import web
 
 from drumbeat.campaigns.console.campaigns.named import named_campaign
 from drumbeat.campaigns.console.people import actions, api
-from drumbeat.campaigns.console.people.shapes import PhoneQuery, RecipientsQuery, RepliesQuery
+from drumbeat.campaigns.console.people.shapes import (
+    AllRepliesQuery,
+    PhoneQuery,
+    RecipientsQuery,
+    RepliesQuery,
+)
 from drumbeat.campaigns.console.web.context import caller_of, console_of
 from drumbeat.campaigns.console.web.problems import Problem, problem_of
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect
@@ -37,7 +42,7 @@ async def show_campaign_replies(request: web.Request) -> web.Response:
 
 
 async def show_replies(request: web.Request) -> web.Response:
-    asked = query_of(request, RepliesQuery)
+    asked = query_of(request, AllRepliesQuery)
     found = await api.replies(console_of(request), asked)
     return page(request, "replies.html.j2", campaign=None, found=found, asked=asked)
 

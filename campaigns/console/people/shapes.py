@@ -29,6 +29,12 @@ class RepliesQuery(Asked):
     limit: Annotated[int, Field(ge=1, le=100, description="Rows of the page, at most")] = 50
 
 
+class AllRepliesQuery(RepliesQuery):
+    likely_opt_outs: Annotated[
+        bool, Field(description="Only those that probably ask for no more messages, of people not suppressed")
+    ] = False
+
+
 class SuppressionsQuery(Asked):
     after: Annotated[int, Field(ge=0, le=10**15)] = 0
     limit: Limit = 100

@@ -25,13 +25,12 @@ WHERE campaigns.campaign_id = $4 AND sent_at >= date_trunc('second', campaigns.s
 ORDER BY sent_at DESC, wamid DESC LIMIT $3;
 
 -- name: quoting
--- Those of the messages $2 whose quoted messages $3 are of the campaign $1.
-SELECT message.wamid
+-- Those of the messages $2 whose quoted messages $3 are ours, and whether they are of the campaign $1.
+SELECT message.wamid, ranges.campaign_id = $1 AS of_campaign
 FROM unnest($2::text[], $3::text[]) AS message (wamid, quoted)
 JOIN outcomes ON hashtextextended(outcomes.wamid, 0) = hashtextextended(message.quoted, 0)
              AND outcomes.wamid = message.quoted
-JOIN ranges USING (range_id)
-WHERE ranges.campaign_id = $1;
+JOIN ranges USING (range_id);
 
 -- name: is_from_recipient
 -- Whether a phone, in the spellings $2 and $3, got a message of the campaign $1 in the week before $4. After `look_by_filter`.
@@ -42,3 +41,6 @@ SELECT EXISTS (
         SELECT min(attempted_at) AS attempted_at FROM outcomes
         WHERE outcomes.range_id = found.range_id AND outcomes.seq = found.seq OFFSET 0) AS attempt
     WHERE ranges.campaign_id = $1 AND $4 >= date_trunc('second', attempted_at) AND $4 < attempted_at + interval '7 days');
+
+-- name: suppressed_among
+SELECT phone FROM suppressions WHERE phone = ANY ($1::bigint[]);

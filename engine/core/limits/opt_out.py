@@ -34,6 +34,8 @@ class WordMessage(NamedTuple):
 
 
 WORD, BUTTON = "word", "button"
+CAPTIONED = ("image", "video", "document")
+EDIT = "edit"  # of services of this family: a message in place of an earlier one, which it holds whole
 
 
 def normalised(text: str) -> str:
@@ -58,11 +60,16 @@ def read_word(message: Mapping[str, Any], words: Collection[str]) -> WordMessage
 
 
 def _texts(message: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the text that the person wrote, or payload and title of the button that the person pressed."""
+    """Return the text that the person wrote, also below a picture or in place of an earlier text, or payload
+    and title of the button that the person pressed.
+    """
     button, interactive = _part(message, "button"), _part(message, "interactive")
     reply = _part(interactive, "button_reply") or _part(interactive, "list_reply")
+    edited = _part(_part(message, EDIT), "message")
     return [
         (WORD, _part(message, "text").get("body")),
+        *((WORD, _part(message, kind).get("caption")) for kind in CAPTIONED),
+        *(_texts(edited) if edited and EDIT not in edited else ()),
         (BUTTON, button.get("payload")),
         (BUTTON, button.get("text")),
         (BUTTON, reply.get("id")),

@@ -65,6 +65,26 @@ def test_a_button_by_its_payload_or_its_title(message: dict[str, Any], word: str
 
 @pytest.mark.parametrize(
     "message",
+    [
+        *({kind: {"id": "9", "caption": " Stop! "}} for kind in ("image", "video", "document")),
+        {"type": "edit", "edit": {"original_message_id": "w", "message": {"text": {"body": "STOP"}}}},
+        {"edit": {"message": {"image": {"caption": "stop"}}}},
+    ],
+)
+def test_a_caption_and_an_edited_text_count_too(message: dict[str, Any]) -> None:
+    found = read_word(message, WORDS)
+    assert found is not None and found.source == WORD
+
+
+def test_an_edit_of_an_edit_is_read_once() -> None:
+    message: dict[str, Any] = {"text": {"body": "stop"}}
+    for _ in range(2_000):
+        message = {"edit": {"message": message}}
+    assert read_word(message, WORDS) is None
+
+
+@pytest.mark.parametrize(
+    "message",
     [{}, {"text": "stop"}, {"text": None}, {"button": ["STOP"]}, {"interactive": {"button_reply": "stop"}}],
 )
 def test_a_message_of_another_shape_is_no_opt_out(message: dict[str, Any]) -> None:
