@@ -17,6 +17,7 @@ from drumbeat.campaigns.template_shares import TemplateShare, shares_in, shares_
 from drumbeat.engine.core.limits.recipient_reasons import reason_code
 from drumbeat.engine.core.max_failed import exceeds_max_failed
 from drumbeat.engine.core.order import Priority
+from drumbeat.engine.core.service_news import ACCOUNT, Fact, StoredFact
 from drumbeat.engine.core.states import CampaignState, ReasonCode, RecipientState
 from drumbeat.engine.sending.number_sync import DEFAULT_LIMIT_PER_S
 from drumbeat.engine.store.canaries import StoredCanary, read_canary
@@ -40,7 +41,8 @@ class CampaignStatus:
 
     `measured_per_s` is the number of messages per second between two readings, if there were two. Of
     `pruned_recipients`, only the counts are left; `pruned_unknown` are those of them who were in doubt.
-    `stopped_by` says who paused or cancelled it, if a person did.
+    `stopped_by` says who paused or cancelled it, if a person did. `warnings` are what the service says of its
+    numbers, its templates and the account.
     """
 
     name: str
@@ -64,6 +66,7 @@ class CampaignStatus:
     canary: StoredCanary | None = None
     stopped_by: Person | None = None
     external_id: str | None = None
+    warnings: Sequence[StoredFact] = ()
 
     @property
     def in_doubt(self) -> int:
@@ -112,6 +115,7 @@ class CampaignStatus:
             self.waits,
             self.stopped_by,
             self.start_at,
+            self.warnings,
         )
 
     def failed_above(self, max_failed: str | None) -> bool:
@@ -213,8 +217,17 @@ async def campaign_status(pool: Pool, campaign_id: int) -> CampaignStatus:
         share_percent=row["share_percent"],
         pause_at_failed=row["pause_at_failed"],
         canary=None if row["pruned_recipients"] else await read_canary(pool, campaign_id),
+        warnings=await _warnings(pool, row["phone_number_ids"], shares_in(row["template"])),
         stopped_by=(await read_stoppers(pool, [campaign_id])).get(campaign_id) if code in BY_HAND else None,
     )
+
+
+async def _warnings(
+    pool: Pool, numbers: Sequence[str], templates: Sequence[TemplateShare]
+) -> Sequence[StoredFact]:
+    subjects = [ACCOUNT, *numbers, *(f"{each.name} ({each.language})" for each in templates)]
+    rows = await pool.fetch(queries("service_facts")["present"], subjects)
+    return [StoredFact(row["subject"], Fact(row["fact"]), row["word"]) for row in rows]
 
 
 async def number_progress(

@@ -14,7 +14,10 @@ from typing import Any, NamedTuple
 from drumbeat.campaigns.results.number_progress import NumberProgress, WaitingGroup
 from drumbeat.campaigns.texts import Texts, words_of
 from drumbeat.engine.core.limits.sending_hours import wait_of
+from drumbeat.engine.core.service_news import GOOD, Fact, StoredFact, is_bad_quality
 from drumbeat.engine.core.states import WAITS, CampaignState, ReasonCode
+
+_ENDED = frozenset({CampaignState.FINISHED, CampaignState.CANCELLED, CampaignState.EXPIRED})
 
 
 class Person(NamedTuple):
@@ -83,9 +86,11 @@ def explain(
     waits: Sequence[WaitingGroup] = (),
     stopped_by: Person | None = None,
     start_at: datetime | None = None,
+    warnings: Sequence[StoredFact] = (),
 ) -> list[Why]:
     """Return what explains the state, the reason of the state first. A reason for which only stored words
-    exist is not among them.
+    exist is not among them. `warnings` are what the service says of numbers, templates and the account; they
+    come last, while something may still be sent.
     """
     found = list(_reason(reason, code, numbers, stopped_by))
     if state is CampaignState.DRAFT and start_at is not None:
@@ -93,7 +98,26 @@ def explain(
     if state is CampaignState.RUNNING and code not in WAITS:
         found += [why for number in numbers for why in _of_number(number)]
         found += _of_waits(waits)
+    if state not in _ENDED:
+        labels = {number.phone_number_id: number.label for number in numbers}
+        found += [why for fact in warnings for why in _of_fact(fact, labels)]
     return found
+
+
+def _of_fact(fact: StoredFact, labels: Mapping[str, str]) -> Iterator[Why]:
+    """Give what the service warns of."""
+    word = fact.word
+    match fact.fact:
+        case Fact.QUALITY if is_bad_quality(word):
+            yield _why("quality", number=labels.get(fact.subject, fact.subject), word=word)
+        case Fact.TEMPLATE_QUALITY if is_bad_quality(word):
+            yield _why("template_quality", template=fact.subject, word=word)
+        case Fact.TEMPLATE_FLAG:
+            yield _why("template_flagged", template=fact.subject)
+        case Fact.ACCOUNT if word != GOOD:
+            yield _why("account_warned", word=word)
+        case Fact.REVIEW if word != GOOD:
+            yield _why("account_review", word=word)
 
 
 def _reason(

@@ -31,6 +31,7 @@ class NotificationEvent(StrEnum):
     FAILURES_EXCEEDED = "failures_exceeded"
     NUMBER_STOPPED = "number_stopped"
     DATABASE_ROLLBACK_DETECTED = "database_rollback_detected"
+    WARNING = "warning"
     TEST = "test"
 
 
@@ -128,6 +129,9 @@ _ENDS: dict[NotificationEvent, Advice] = {
         "Every campaign that could send is paused. Find out who got the message since the backup, then "
         "resume one campaign after the other.",
         (("campaign", "list"),),
+    ),
+    NotificationEvent.WARNING: Advice(
+        "See its page at the service. Nothing is stopped by this warning itself."
     ),
     NotificationEvent.TEST: Advice("This is a test. Nothing is to be done."),
 }

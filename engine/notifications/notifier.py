@@ -19,6 +19,7 @@ from drumbeat.engine.process.notification_settings import NotificationSettings
 from drumbeat.engine.process.throttled_log import ThrottledLog
 from drumbeat.engine.store.database import LOST_CONNECTION, Pool
 from drumbeat.engine.store.notifications import Due, Result, add_of_failures, give_up_old, record, take_due
+from drumbeat.engine.store.service_facts import tell_news
 
 ACQUIRE_S = 5.0  # limits the wait for a connection of the pool
 STOP_S = 0.5  # limits deliveries under way when a signal ends the process
@@ -76,6 +77,7 @@ class Notifier:
         async with self._pool.acquire(timeout=ACQUIRE_S) as connection:
             if asyncio.get_running_loop().time() >= self._look_at_failures_s:
                 await add_of_failures(connection)
+                await tell_news(connection)
                 self._look_at_failures_s = asyncio.get_running_loop().time() + self._pauses.failures_s
             for channel, problem in (await give_up_old(connection, list(self._channels))).items():
                 log.error("notifications_given_up", channel=channel, problem=problem)

@@ -19,6 +19,7 @@ _HEADLINES = {
     NotificationEvent.FAILURES_EXCEEDED: "too many failures",
     NotificationEvent.NUMBER_STOPPED: "stopped by the service",
     NotificationEvent.DATABASE_ROLLBACK_DETECTED: "restored, copied or failed over: every campaign is paused",
+    NotificationEvent.WARNING: "the service warns",
     NotificationEvent.TEST: "this is a test",
 }
 
@@ -78,7 +79,8 @@ def _about(notification: Notification) -> str:
         return f"campaign {sanitise(notification.campaign)}"
     if notification.number is not None:
         return f"number {notification.number}"
-    return "notifications" if notification.event is NotificationEvent.TEST else "database"
+    others = {NotificationEvent.TEST: "notifications", NotificationEvent.WARNING: "account"}
+    return others.get(notification.event, "database")
 
 
 def _recipients(notification: Notification) -> list[str]:

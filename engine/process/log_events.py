@@ -277,6 +277,10 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
             "The service stopped a template, so its campaigns were paused.",
         ),
         _event(
+            "account_stopped",
+            "The service disabled or restricted the account, so every campaign was paused.",
+        ),
+        _event(
             "drain_incomplete",
             "A process stopped before it had stored every result; the recipients of these are in doubt.",
         ),

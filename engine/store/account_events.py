@@ -36,6 +36,13 @@ async def set_template_status(
     await connection.execute(queries("inbox")["set_template_status"], name, language, status, reason)
 
 
+async def set_template_category(
+    connection: Connection, name: str, language: str, category: str | None
+) -> None:
+    """Store the category that the template has now, unless it is None."""
+    await connection.execute(queries("service_facts")["set_category"], name, language, category)
+
+
 async def note_template_change(connection: Connection, name: str, language: str) -> None:
     """Have campaigns compared with the template."""
     await connection.execute(queries("inbox")["note_template_change"], name, language)

@@ -92,3 +92,13 @@ async def pause_campaigns_of_template(
         if state is not None:
             paused.append(campaign_id)
     return paused
+
+
+async def pause_all_campaigns(connection: Connection, reason: str, code: ReasonCode) -> list[int]:
+    """Pause every scheduled or running campaign."""
+    paused = []
+    for row in await connection.fetch(queries("campaigns")["that_may_send"]):
+        state = await apply_if_allowed(connection, row["campaign_id"], CampaignEvent.PAUSE, reason, code)
+        if state is not None:
+            paused.append(row["campaign_id"])
+    return paused

@@ -84,6 +84,14 @@ async def add_of_number(connection: Connection, phone_number_id: str, reason: st
         )
 
 
+async def add_warning(
+    connection: Connection, code: str, reason: str, phone_number_id: str | None = None
+) -> None:
+    """Add a warning about a number, a template or the account. Each change is told, however soon it comes."""
+    event = NotificationEvent.WARNING
+    await _add(connection, event, phone_number_id=phone_number_id, reason=reason, code=code, quiet_s=0.0)
+
+
 async def add_of_rollback(connection: Connection, reason: str) -> None:
     """Add a notification that the database went back in time: one for all campaigns paused for it."""
     event, code = NotificationEvent.DATABASE_ROLLBACK_DETECTED, ReasonCode.DATABASE_ROLLED_BACK
@@ -109,7 +117,7 @@ async def _add(
     phone_number_id: str | None = None,
     state: CampaignState | None = None,
     reason: str,
-    code: ReasonCode | None = None,
+    code: str | None = None,
     quiet_s: float | None = QUIET_S,
 ) -> None:
     await connection.execute(

@@ -13,16 +13,27 @@ import structlog
 
 from drumbeat.engine.core.events.records import TemplateStatus
 from drumbeat.engine.core.limits.tier import known_word
+from drumbeat.engine.core.service_news import (
+    CATEGORY_FIELD,
+    Fact,
+    account_holds,
+    account_words,
+    facts_in,
+    new_category,
+)
+from drumbeat.engine.core.states import ReasonCode
 from drumbeat.engine.core.template.events import read_template_word
 from drumbeat.engine.store.account_events import (
     note_template_change,
     refresh_number,
     refresh_numbers,
+    set_template_category,
     set_template_status,
     take_oldest,
 )
-from drumbeat.engine.store.campaign_states import pause_campaigns_of_template
+from drumbeat.engine.store.campaign_states import pause_all_campaigns, pause_campaigns_of_template
 from drumbeat.engine.store.database import Connection
+from drumbeat.engine.store.service_facts import store_facts
 from drumbeat.engine.webhooks.parse import (
     COMPONENTS_FIELD,
     TEMPLATE_FIELD,
@@ -57,17 +68,36 @@ async def _act_on_oldest(connection: Connection) -> bool:
 
 
 async def _act_on(connection: Connection, field: str, value: dict[str, Any]) -> None:
+    await _note_facts(connection, field, value)
+    template = read_template(value)
     if field == TEMPLATE_FIELD:
         status = read_template_status(value)
         if status is not None:
             await _set_template(connection, status)
-    elif field == COMPONENTS_FIELD:
-        if (template := read_template(value)) is not None:
-            await note_template_change(connection, *template)
+    elif field == COMPONENTS_FIELD and template is not None:
+        await note_template_change(connection, *template)
+    elif field == CATEGORY_FIELD and template is not None:
+        await set_template_category(connection, *template, new_category(value))
     elif field == NUMBER_FIELD:
         await _refresh_number(connection, value)
     elif field in ACCOUNT_FIELDS:
         await refresh_numbers(connection)
+
+
+async def _note_facts(connection: Connection, field: str, value: dict[str, Any]) -> None:
+    """Store what the event says for people. An account that cannot send holds its campaigns at once."""
+    facts = facts_in(field, value)
+    if facts:
+        await store_facts(connection, facts)
+    for fact in facts:
+        if fact.fact is Fact.ACCOUNT and account_holds(fact.word):
+            await _hold_account(connection, account_words(fact.word))
+
+
+async def _hold_account(connection: Connection, words: str) -> None:
+    """Pause every campaign that could send: each message would be refused."""
+    paused = await pause_all_campaigns(connection, words, ReasonCode.ACCOUNT_REFUSED)
+    _log.warning("account_stopped", reason=words, campaigns=paused)
 
 
 async def _set_template(connection: Connection, status: TemplateStatus) -> None:
@@ -85,7 +115,7 @@ async def _set_template(connection: Connection, status: TemplateStatus) -> None:
 async def _refresh_number(connection: Connection, value: dict[str, Any]) -> None:
     digits = re.sub(r"\D", "", str(value.get("display_phone_number") or ""))
     limit = value.get("current_limit")
-    tier = limit if isinstance(limit, str) and limit.startswith("TIER_") else None
+    tier = limit if isinstance(limit, str) and limit.upper().startswith("TIER_") else None
     if digits:
         await refresh_number(connection, digits, tier, known_word(tier))
     else:

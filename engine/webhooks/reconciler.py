@@ -21,6 +21,7 @@ from drumbeat.engine.core.retry import SILENCE_S
 from drumbeat.engine.process.throttled_log import ThrottledLog
 from drumbeat.engine.store.database import LOST_CONNECTION, Connection, Pool
 from drumbeat.engine.store.in_doubt import resend_by_policy
+from drumbeat.engine.store.service_facts import tell_news
 from drumbeat.engine.store.status_applier import BATCH_EVENTS_MAX, apply_statuses
 from drumbeat.engine.store.status_stops import carry_out_stops
 from drumbeat.engine.store.unsettled import settle_events, settle_messages
@@ -165,6 +166,7 @@ class Reconciler:
         return read
 
     async def _apply_policies(self, connection: Connection) -> int:
+        await tell_news(connection)
         resent = await resend_by_policy(connection, silence_s=self._intervals.silence_s)
         if resent:
             _log.info("in_doubt_resent", recipients=resent, by="policy")

@@ -28,5 +28,8 @@ WHERE state IN ('scheduled', 'running') AND ($3::timestamptz IS NULL OR released
               WHERE part ->> 'name' = $1 AND part ->> 'language' = $2 AND coalesce((part ->> 'recipients')::bigint, 1) > 0)
 ORDER BY campaign_id;
 
+-- name: that_may_send
+SELECT campaign_id FROM campaigns WHERE state IN ('scheduled', 'running') ORDER BY campaign_id;
+
 -- name: audit
 INSERT INTO audit (actor, action, campaign_id, detail) VALUES ($1, $2, $3, $4);

@@ -36,3 +36,13 @@ CREATE TABLE notification_deliveries (
 );
 -- What is due on this channel?
 CREATE INDEX notification_deliveries_due ON notification_deliveries (channel, due_at) WHERE state = 'waiting';
+
+-- What the service last said of numbers, templates and the account, so that a change is told once.
+CREATE TABLE service_facts (
+    subject text        NOT NULL,              -- a phone number ID, a template `name (language)`, or empty: the account
+    fact    text        NOT NULL,              -- a `Fact` of engine/core/service_news.py
+    word    text        NOT NULL,              -- the service's present word; empty: none
+    told    text,                              -- the word that people know of
+    since   timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (subject, fact)
+);
