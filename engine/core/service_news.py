@@ -1,6 +1,5 @@
 """The words of the service about our numbers, templates and account, and the changes that people are told.
 
-
 Law: a change is told once, when it comes. What was so before we looked for the first time is no change. A
 word that is not in a table is told as it is: only a person can know what it means.
 """
