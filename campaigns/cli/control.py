@@ -14,7 +14,8 @@ from drumbeat.campaigns.actor import actor
 from drumbeat.campaigns.cli.options import CampaignName, Json, Now
 from drumbeat.campaigns.cli.printing import note, print_json
 from drumbeat.campaigns.cli.status_text import how_to_resume, no_worker
-from drumbeat.campaigns.cli.task_runner import with_connection, with_settings
+from drumbeat.campaigns.cli.task_runner import with_connection, with_database, with_settings
+from drumbeat.campaigns.life.category import accept_categories
 from drumbeat.campaigns.life.control import CampaignChange, cancel, pause, pause_all
 from drumbeat.campaigns.life.release import Released, approve_checked, resume_checked, start_checked
 from drumbeat.engine.core.states import CampaignState
@@ -77,6 +78,16 @@ def approve_campaign(name: CampaignName, json: Json = False) -> None:
     Given early, it counts when the canary's results are there.
     """
     _print_changes(with_settings(partial(_approve, name=name)), json)
+
+
+@app.command("accept-category")
+def accept_category(name: CampaignName, json: Json = False) -> None:
+    """Agree to send the campaign with the categories that its templates have now, as to another price."""
+    found = with_database(partial(accept_categories, name=name, actor=actor()))
+    if json:
+        print_json({"schema": 1, "name": name, "categories": found})
+    else:
+        typer.echo(f"{name}: {', '.join(f'{template} as {word}' for template, word in found.items())}")
 
 
 @app.command("cancel")

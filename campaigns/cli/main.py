@@ -55,6 +55,7 @@ CAMPAIGN_COMMANDS = {
     "pause": "drumbeat.campaigns.cli.control",
     "resume": "drumbeat.campaigns.cli.control",
     "approve": "drumbeat.campaigns.cli.control",
+    "accept-category": "drumbeat.campaigns.cli.control",
     "order": "drumbeat.campaigns.cli.order",
     "cancel": "drumbeat.campaigns.cli.control",
     "report": "drumbeat.campaigns.cli.report",

@@ -159,6 +159,10 @@ ROWS = (
     }, of_action(
         "POST", f"{CAMPAIGN}/start", "Start a campaign: the workers send it", campaign_actions.start,
     )),
+    Row(SEND, {}, of_action(
+        "POST", f"{CAMPAIGN}/accept-category", "Agree to the categories that its templates have now",
+        campaign_actions.accept_category,
+    )),
     Row(SEND, {}, of_action("POST", f"{CAMPAIGN}/pause", "Pause a campaign", campaign_actions.pause)),
     Row(SEND, {}, of_action(
         "POST", f"{CAMPAIGN}/resume", "Resume a paused campaign", campaign_actions.resume, in_query=True,

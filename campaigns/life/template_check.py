@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Sequence
 
 from drumbeat.campaigns.campaign import Campaign
+from drumbeat.campaigns.life.category import require_planned_categories
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.template.campaign_template import CampaignTemplate, frozen_templates
 from drumbeat.engine.core.template.changes import Definitions, misfit_text, template_changes
@@ -41,8 +42,9 @@ class TemplateCheck:
         self.notes: list[str] = []
 
     async def __call__(self, campaign: Campaign) -> None:
-        """Raise ConfigurationError if the service would refuse the campaign's messages. Raise TemplateStopped
-        if it does so only while a template is paused, disabled or rejected.
+        """Raise ConfigurationError if the service would refuse the campaign's messages, or if it was not
+        started yet and a template has another category than at its plan. Raise TemplateStopped if it refuses
+        only while a template is paused, disabled or rejected.
         """
         stored = await self._pool.fetchval(statements("report")["templates"], campaign.campaign_id)
         try:
@@ -59,6 +61,8 @@ class TemplateCheck:
             raise TemplateStopped(
                 f'the campaign "{campaign.name}" cannot be sent: {stopped.text}', remedy=stopped.remedy
             )
+        if campaign.started_at is None:
+            await require_planned_categories(self._pool, campaign.campaign_id, campaign.name, frozen)
         self.notes += [f"{what} has another text now, which its messages get" for what in changes.texts]
 
     async def _definitions(self, frozen: Sequence[CampaignTemplate]) -> Definitions:

@@ -37,6 +37,7 @@ RETRY_ALL_CODES = "retry_all_codes"  # also those that failed with a code that a
 RETRY_KEYS = (RETRY_OF, RETRY_CODES, RETRY_ALL_CODES)
 NOTED = "noted"  # notes for people, which do not identify the campaign
 UNMATCHED = "languages not matched"  # a note: the number of rows for each unmatched language
+CATEGORIES = "categories"  # a note: the category of each template at the plan, by `name (language)`
 NAME = "name"
 
 HASHES = frozenset({AUDIENCE_CONTENT, EXCLUDED_CONTENT, HEADER_CONTENT, CORRECTED_ROWS})

@@ -95,6 +95,7 @@ CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("POST", "/campaigns/{name}/pause", "/campaigns/spring/pause", {}, 200),
     ("POST", "/campaigns/{name}/start", "/campaigns/spring/start", {}, 409),
     ("POST", "/campaigns/{name}/resume", "/campaigns/spring/resume", {}, 200),
+    ("POST", "/campaigns/{name}/accept-category", "/campaigns/spring/accept-category", {}, 200),
     ("POST", "/campaigns/{name}/approve", "/campaigns/spring/approve", {}, 422),
     ("POST", "/campaigns/{name}/cancel", "/campaigns/spring/cancel", {}, 200),
     ("POST", "/campaigns/{name}/pause", "/campaigns/spring/pause", {}, 409),

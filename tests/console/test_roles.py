@@ -21,6 +21,7 @@ ONLY_SEND = {
     "POST /api/v1/campaigns/{name}/start",
     "POST /api/v1/campaigns/{name}/pause",
     "POST /api/v1/campaigns/{name}/resume",
+    "POST /api/v1/campaigns/{name}/accept-category",
     "POST /api/v1/campaigns/{name}/approve",
     "POST /api/v1/campaigns/{name}/cancel",
     "POST /api/v1/campaigns/{name}/test-sends",

@@ -378,3 +378,17 @@ async def test_who_probably_opts_out_is_suppressed_by_one_click(manager: Caller,
         await pool.fetchval("SELECT reason FROM suppressions WHERE phone = 5511987650001") == fields["reason"]
     )
     assert (await manager.get(f"{PREFIX}/replies?likely_opt_outs=true")).body["replies"] == []
+
+
+async def test_another_category_is_agreed_to_on_the_start_page(manager: Caller, pool: Pool) -> None:
+    await pool.execute("UPDATE templates SET category = 'UTILITY'")
+    await upload(manager, "autumn", f"+{PHONE + 40},Ana,A1\n")
+    await pool.execute("UPDATE templates SET category = 'MARKETING'")
+    refused = await manager.post("/campaigns/autumn/launch", data={})
+    assert refused.status == 409 and 'name="accept_category"' in refused.text
+    assert (
+        "moved to another category" in refused.text and "Agree to the other price and start" in refused.text
+    )
+    started = await manager.post("/campaigns/autumn/launch", data={"accept_category": "1"})
+    assert started.status == 303
+    assert (await manager.get(f"{PREFIX}/campaigns/autumn")).body["state"] == "running"

@@ -15,6 +15,7 @@ from drumbeat.campaigns.changing.delete import DeletedCampaign, delete_campaign
 from drumbeat.campaigns.changing.derived import cloned, edit_campaign, require_remote
 from drumbeat.campaigns.changing.retry import RetryOptions, plan_retry
 from drumbeat.campaigns.console.campaigns.steering_shapes import (
+    Categories,
     Change,
     CloneRequest,
     Doubts,
@@ -32,6 +33,7 @@ from drumbeat.campaigns.console.web.cache import changes
 from drumbeat.campaigns.console.web.context import Console
 from drumbeat.campaigns.life import control
 from drumbeat.campaigns.life.approval import APPROVED_STATES, release_by_two
+from drumbeat.campaigns.life.category import accept_categories
 from drumbeat.campaigns.life.control import CampaignChange
 from drumbeat.campaigns.life.release import Released, approve_checked, resume_checked, start_checked
 from drumbeat.campaigns.life.settle import settle_campaign
@@ -75,6 +77,12 @@ async def _release(
             *of_campaign, event, actor=caller.name, person=caller.person, is_person=is_person, now=now
         )
     )
+
+
+@changes(*CHANGED)
+async def accept_category(console: Console, caller: Caller, name: str) -> Categories:
+    """Agree to send the campaign with the categories that its templates have now, as to another price."""
+    return {"categories": await accept_categories(console.pool, name, actor=caller.name)}
 
 
 @changes(*CHANGED)

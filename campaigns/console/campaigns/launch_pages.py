@@ -122,6 +122,8 @@ async def launch(request: web.Request) -> web.Response:
     if waits and not await _starts_at(request, campaign):
         return await _page(request, campaign)
     try:
+        if await field_of(request, "accept_category"):
+            await actions.accept_category(console_of(request), caller_of(request), campaign.name)
         await _begin(request, campaign, now=not waits)
     except DrumbeatError as error:
         if not _is_unstarted(campaign):

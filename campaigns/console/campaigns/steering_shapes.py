@@ -158,6 +158,12 @@ class Planned(TypedDict):
     changes: list[OptionChange]
 
 
+class Categories(TypedDict):
+    """The categories that the campaign is started with, by `name (language)` of its templates."""
+
+    categories: dict[str, str]
+
+
 class Deleted(TypedDict):
     name: str
     recipients: int

@@ -14,6 +14,7 @@ from aiohttp import web
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from drumbeat.campaigns.life.category import CategoryChanged
 from drumbeat.campaigns.planning.change import NameTaken
 from drumbeat.campaigns.planning.start_time import StartsAtOnce
 from drumbeat.engine.api.service_error import ServiceError
@@ -42,6 +43,7 @@ _STATUSES = {
         (StartsAtOnce, 409),
         (UsageError, 422),
         (NameTaken, 422),
+        (CategoryChanged, 409),
         (ConfigurationError, 422),
         (TryLater, 409),
         (NotReady, 409),

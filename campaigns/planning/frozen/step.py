@@ -6,10 +6,11 @@ campaign, and the next create of its name removes it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from drumbeat.campaigns.options.identity import NOTED, UNMATCHED
+from drumbeat.campaigns.options.identity import CATEGORIES, NOTED, UNMATCHED
 from drumbeat.campaigns.options.order import canary_of
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.options.stored_variables import VARIABLES
@@ -49,7 +50,10 @@ async def freeze(
     files = await uploaded_files(opened.session, asked.spec, staged, open_uploads)
     if replaces is not None:
         await replaces.remove(connection, asked.identity)
-    row = await connection.fetchrow(statements("plan")["insert_campaign"], *_columns(opened, staged))
+    categories = await _categories(connection, staged)
+    row = await connection.fetchrow(
+        statements("plan")["insert_campaign"], *_columns(opened, staged, categories)
+    )
     assert row is not None
     campaign_id: int = row["campaign_id"]
     if files:
@@ -104,10 +108,21 @@ async def _insert_canary(
     )
 
 
-def _columns(opened: Opened, staged: Staged) -> tuple[Any, ...]:
+async def _categories(connection: Connection, staged: Staged) -> dict[str, str]:
+    """Return the categories of the templates, which the start compares with those of that time."""
+    templates = staged.filling.templates
+    rows = await connection.fetch(
+        statements("plan")["categories_of"], sorted({template.name for template in templates})
+    )
+    keys = {f"{template.name} ({template.language})" for template in templates}
+    return {row["template"]: row["category"] for row in rows if row["template"] in keys}
+
+
+def _columns(opened: Opened, staged: Staged, categories: Mapping[str, str]) -> tuple[Any, ...]:
     """Return the arguments of the statement `insert_campaign`."""
     spec, schedule, identity = opened.asked.spec, opened.asked.guards.schedule, opened.asked.identity
     unmatched = {UNMATCHED: dict(staged.rows.unmatched)} if staged.rows.unmatched else {}
+    noted = {CATEGORIES: dict(categories)} if categories else {}
     return (
         spec.name,
         spec.external_id,
@@ -115,7 +130,7 @@ def _columns(opened: Opened, staged: Staged) -> tuple[Any, ...]:
         {
             **identity.options,
             VARIABLES: list(staged.filling.rules.params),
-            NOTED: {**opened.source.noted, **unmatched},
+            NOTED: {**opened.source.noted, **unmatched, **noted},
         },
         freeze_templates(staged.filling.templates),
         spec.phone_number_ids,

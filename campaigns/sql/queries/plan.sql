@@ -1,6 +1,14 @@
 -- name: templates_of_name
 SELECT language, status, definition FROM templates WHERE name = $1 ORDER BY language;
 
+-- name: categories_of
+SELECT name || ' (' || language || ')' AS template, category FROM templates WHERE name = ANY ($1::text[]) AND category IS NOT NULL;
+
+-- name: accept_categories
+UPDATE campaigns
+SET options = jsonb_set(options, '{noted}', coalesce(options -> 'noted', '{}') || jsonb_build_object('categories', $2::jsonb))
+WHERE campaign_id = $1;
+
 -- name: template_names
 SELECT DISTINCT name FROM templates ORDER BY name;
 
