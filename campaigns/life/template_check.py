@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
+from datetime import UTC, datetime
 
 from drumbeat.campaigns.campaign import Campaign
 from drumbeat.campaigns.life.category import require_planned_categories
+from drumbeat.campaigns.life.header_link import look_at_links
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.template.campaign_template import CampaignTemplate, frozen_templates
 from drumbeat.engine.core.template.changes import Definitions, misfit_text, template_changes
@@ -63,7 +65,22 @@ class TemplateCheck:
             )
         if campaign.started_at is None:
             await require_planned_categories(self._pool, campaign.campaign_id, campaign.name, frozen)
+        await self._look_at_links(campaign, frozen)
         self.notes += [f"{what} has another text now, which its messages get" for what in changes.texts]
+
+    async def _look_at_links(self, campaign: Campaign, templates: Sequence[CampaignTemplate]) -> None:
+        """Raise ConfigurationError if the link of a header cannot be shown. One that cannot be asked, or that
+        ends early, is a note, and so is any problem of a campaign that has started.
+        """
+        now = datetime.now(UTC)
+        for seen in await look_at_links(templates, max(now, campaign.start_at or now)):
+            if seen.is_problem and campaign.started_at is None:
+                raise ConfigurationError(
+                    f'the campaign "{campaign.name}" is not started: {seen.words}',
+                    where=seen.link,
+                    remedy="mend the link, and plan the campaign again with it",
+                )
+            self.notes.append(seen.words)
 
     async def _definitions(self, frozen: Sequence[CampaignTemplate]) -> Definitions:
         """Return these templates as the service has them now, or as stored if it cannot be asked."""

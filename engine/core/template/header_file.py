@@ -23,6 +23,14 @@ _DOCUMENTS = {
 }
 
 
+# The types that a header of each kind can show.
+TYPES = {
+    "image": frozenset(_PICTURES.values()),
+    "video": frozenset({"video/mp4", "video/3gpp"}),
+    "document": frozenset(_DOCUMENTS.values()),
+}
+
+
 def mime_type(kind: str, name: str, head: bytes) -> str | None:
     """Return the MIME type of a file that a header of this kind can show; None if the header cannot show it.
 
