@@ -27,7 +27,7 @@ ANSWER_S_MAX = 1.5
 
 
 class SeenLink(NamedTuple):
-    """What was seen of a link, without its parameters, which may be a signature."""
+    """The sight of a link, in words. `link` is without its parameters, which may be a signature."""
 
     link: str
     words: str
