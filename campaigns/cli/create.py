@@ -49,19 +49,19 @@ def create(
 
 def create_and_show(
     spec: CampaignSpec,
-    planner: Callable[..., Coroutine[Any, Any, CreatedCampaign]] = create_campaign,
+    planner: Callable[..., Coroutine[Any, Any, CreatedCampaign]] | None = None,
     *,
     dry_run: bool,
     json: bool,
     quiet: bool,
 ) -> None:
-    """Plan the campaign with `create_campaign`, or what takes the same, and show the result."""
+    """Plan the campaign, with `create_campaign` or another `planner` that takes the same. Show the result."""
     spec.checked_guards()  # reports wrong options before a database is started
     settings = load_settings()
     url = ready_database(settings)
     with planning_shown(quiet=quiet) as progress, database_blamed(url):
         created = run_loop(
-            planner(
+            (planner or create_campaign)(
                 url,
                 spec,
                 progress,

@@ -21,8 +21,8 @@ from drumbeat.engine.system_error import system_error_text
 if TYPE_CHECKING:
     import aiohttp
 
-# All links are asked at once. A run owns its numbers meanwhile, for 5 s at a time, and its templates were read
-# for up to 3 s.
+# All links are asked at once. A run owns its numbers meanwhile, for 5 s at a time, and its templates took up
+# to 3 s.
 ANSWER_S_MAX = 1.5
 
 

@@ -12,9 +12,8 @@ from drumbeat.campaigns.audience.check import duplicate_counter, inspection
 from drumbeat.campaigns.audience.check.duplicate_counter import DuplicateCounter
 from drumbeat.campaigns.audience.check.inspection import Inspection, inspect_audience
 from drumbeat.campaigns.audience.check.row_rules import RowRules
-from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 from drumbeat.campaigns.progress import PlanProgress
-from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.errors import ConfigurationError, NotReady
 from tests.campaigns.conftest import WriteAudience
 
 GOOD = "5511987654321"
@@ -55,7 +54,7 @@ def test_a_file_that_is_still_written_is_refused(write_audience: WriteAudience) 
         with path.open("a") as file:
             file.write("more\n")
 
-    with pytest.raises(UnreadableAudience, match="changed while it was read"):
+    with pytest.raises(NotReady, match="changed while it was read"):
         inspect_audience(path, rejects_path=path.with_name("bad.csv"), progress=write_on)
 
 

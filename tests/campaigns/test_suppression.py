@@ -14,7 +14,7 @@ from drumbeat.campaigns.phones.suppression import (
     remove_suppressions,
 )
 from drumbeat.campaigns.progress import PlanProgress
-from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.errors import NotReady, UsageError
 from drumbeat.engine.store.database import Pool
 from tests.campaigns.conftest import PHONE, WriteAudience
 
@@ -69,7 +69,7 @@ async def test_a_list_that_is_still_written_is_refused(pool: Pool, write_audienc
             file.write(f"{PHONE + 1}\n")
 
     async with pool.acquire() as connection:
-        with pytest.raises(ConfigurationError, match="changed while it was read"):
+        with pytest.raises(NotReady, match="changed while it was read"):
             await import_suppressions(connection, path, reason="old list", progress=write_on)
         kept = [entry async for entry in list_suppressions(connection)]
     assert len(kept) == 1, "who was read is on the list all the same"

@@ -22,7 +22,7 @@ def test_an_error_is_a_line_without_controls(capsys: pytest.CaptureFixture[str])
 def test_an_unexpected_error_shows_no_phone_and_no_password(capsys: pytest.CaptureFixture[str]) -> None:
     """It may quote a row of the database."""
     quoted = "(phone)=(5511987654321) of postgresql://u:hush-hush-1234@db/x"
-    assert main._print_unexpected(LookupError(quoted)) == 1
+    assert main._print_unexpected(LookupError(quoted), ()) == 1
     assert "(phone)=(***4321) of postgresql://u:***@db/x" in capsys.readouterr().err
 
 

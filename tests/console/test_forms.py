@@ -8,7 +8,7 @@ import pytest
 
 from drumbeat.campaigns.console.campaigns.changing_pages import moment_in
 from drumbeat.engine.store.database import Pool
-from tests.console.conftest import NUMBER, PHONE
+from tests.console.conftest import BAD_CODE, NUMBER, PHONE
 from tests.console.plain_browser import Browser, browser_of
 
 NATIONAL, IN_FULL = "(11) 96000-0000", PHONE
@@ -88,7 +88,7 @@ async def test_a_test_goes_to_a_phone_as_it_is_written_at_home(here: Browser, po
 
 
 async def test_times_are_local_to_the_zone_beside_them(here: Browser, pool: Pool) -> None:
-    fields = {"code": "", "new_name": "again", "expires_at": "", "clock": "Europe/Berlin"}
+    fields = {"code": str(BAD_CODE), "new_name": "again", "expires_at": "", "clock": "Europe/Berlin"}
     reply = await here.send("/campaigns/spring/retry", {**fields, "start_at": "2099-07-01T09:00"})
     assert reply.headers["Location"] == "/campaigns/again", reply.text
     start_at = "SELECT start_at FROM campaigns WHERE name = 'again'"

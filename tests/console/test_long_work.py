@@ -153,7 +153,7 @@ async def test_the_reply_comes_at_once_if_the_work_is_soon_done(
     again = await manager.post(RETRIES, json={"code": [BAD_CODE]}, headers=KEY)
     assert (first.status, again.status, again.body) == (200, 200, first.body)
     refused = await manager.post(RETRIES, json={"code": [77], "name": "again"})
-    assert refused.status == 422 and refused.code == "wrong_configuration"
+    assert refused.status == 409 and refused.code == "not_ready"
 
 
 async def test_the_work_of_others_is_no_secret_and_only_who_may_send_sees_it(

@@ -136,7 +136,10 @@ async def test_a_key_holds_for_the_campaign_by_either_of_its_names(manager: Call
 async def test_retries_at_once_by_both_names_are_one(manager: Caller, pool: Pool) -> None:
     await pool.execute("UPDATE campaigns SET external_id = 'K-7'")
     replies = await asyncio.gather(
-        *(manager.post(f"{PREFIX}/campaigns/{word}/retries", json={}) for word in ("spring", "K-7"))
+        *(
+            manager.post(f"{PREFIX}/campaigns/{word}/retries", json={"all_codes": True})
+            for word in ("spring", "K-7")
+        )
     )
     assert {reply.body["name"] for reply in replies} == {"spring/retry-1"}
     assert await pool.fetchval("SELECT count(*) FROM retried_recipients") == 1

@@ -61,6 +61,8 @@ async def upload(manager: Caller, name: str, rows: str, **options: object) -> No
 async def test_the_failed_are_retried_as_a_draft(manager: Caller, pool: Pool) -> None:
     asked = await manager.get(f"{SPRING}/retry?code={BAD_CODE}")
     assert asked.status == 200 and f'value="{BAD_CODE}"' in asked.text
+    nobody = await manager.post(f"{SPRING}/retry", data={"code": ""})
+    assert nobody.status == 409 and f"those left out, {BAD_CODE} 1" in nobody.text
     refused = await manager.post(f"{SPRING}/retry", data={"code": "77", "new_name": "again"})
     assert refused.status == 409 and 'value="77"' in refused.text and 'value="again"' in refused.text
     reply = await manager.post(f"{SPRING}/retry", data={"code": str(BAD_CODE)})

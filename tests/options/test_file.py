@@ -27,7 +27,7 @@ audience = "people.csv"
 """
 # Of the command alone: they say how it is run, not what the campaign is.
 OF_THE_COMMAND = {"dry_run", "json", "quiet", "help"}
-OF_A_CHANGE = OF_THE_COMMAND | {"manifest", "new", "now", "unset"}
+OF_A_CHANGE = OF_THE_COMMAND | {"keep_audience", "manifest", "new", "now", "unset"}
 
 
 @pytest.fixture
