@@ -23,7 +23,7 @@ from drumbeat.engine.store.opt_out_events import act_on_events, keep_events
 from drumbeat.engine.store.opt_out_words import note_opt_outs
 from drumbeat.engine.store.packing import GroupRow, pack
 from drumbeat.engine.store.queries import queries
-from drumbeat.engine.store.quoted_senders import with_senders
+from drumbeat.engine.store.quoted_senders import note_ids, with_senders
 
 # A delay of this length only makes an attempt in doubt wait longer before it counts as probably not sent.
 EVENT_FLOW_S = 1.0
@@ -95,10 +95,11 @@ async def _keep_messages(
 ) -> list[IncomingMessage]:
     """Store the messages. Return those that were not stored before, with the phones of senders now known."""
     messages = await with_senders(connection, messages)
-    columns = map(list, zip(*messages, strict=True))
+    columns = list(map(list, zip(*messages, strict=True)))[:-1]  # the ids have a table of their own
     waits_s = [None if phone_aliases(message.sender) else FIRST_WAIT_S for message in messages]
     rows = await connection.fetch(queries("inbox")["keep_messages"], *columns, waits_s)
     new = {row["wamid"] for row in rows}
+    await note_ids(connection, messages)
     return [message for message in messages if message.wamid in new]
 
 

@@ -1,4 +1,6 @@
-"""The senders whom a message names only by a service's id. The message that they quote has their phone."""
+"""The senders whom a message names only by a service's id: the message that they quote has their phone, or an
+earlier event had both.
+"""
 
 from collections.abc import Sequence
 
@@ -12,17 +14,35 @@ from drumbeat.engine.store.queries import queries
 
 
 async def with_senders(connection: Connection, messages: Sequence[IncomingMessage]) -> list[IncomingMessage]:
-    """Return the messages, with the phone in place of each sender whose phone a known message of ours has."""
-    quotes = {
-        message.wamid: quoted
-        for message in messages
-        if not phone_aliases(message.sender) and (quoted := quoted_wamid(orjson.loads(message.body)))
-    }
-    if not quotes:
+    """Return the messages, with the phone in place of each sender whose phone is known."""
+    unnamed = [message for message in messages if not phone_aliases(message.sender)]
+    if not unnamed:
         return list(messages)
-    rows = await connection.fetch(queries("opt_outs")["quoted_people"], sorted(set(quotes.values())))
-    phones = {row["wamid"]: str(row["phone"]) for row in rows}
-    return [
-        message._replace(sender=phones.get(quotes.get(message.wamid, ""), message.sender))
+    sql = queries("opt_outs")
+    quotes = {
+        message.wamid: quoted for message in unnamed if (quoted := quoted_wamid(orjson.loads(message.body)))
+    }
+    quoted_rows = await connection.fetch(sql["quoted_people"], sorted(set(quotes.values())))
+    of_quotes = {row["wamid"]: str(row["phone"]) for row in quoted_rows}
+    ids = sorted({message.sender for message in unnamed if message.sender})
+    of_ids = {row["user_id"]: str(row["phone"]) for row in await connection.fetch(sql["people_of_ids"], ids)}
+    phones = {
+        message.wamid: phone
+        for message in unnamed
+        if (phone := of_quotes.get(quotes.get(message.wamid, "")) or of_ids.get(message.sender))
+    }
+    return [message._replace(sender=phones.get(message.wamid, message.sender)) for message in messages]
+
+
+async def note_ids(connection: Connection, messages: Sequence[IncomingMessage]) -> None:
+    """Store which id belongs to which phone, and have earlier messages of the id looked at again."""
+    pairs = {
+        message.user_id: int(message.sender)
         for message in messages
-    ]
+        if message.user_id and phone_aliases(message.sender)
+    }
+    if pairs:
+        ids = sorted(pairs)
+        sql = queries("opt_outs")
+        await connection.execute(sql["note_ids"], ids, [pairs[each] for each in ids])
+        await connection.execute(sql["look_again"], ids)

@@ -61,7 +61,7 @@ async def take_held(connection: Connection) -> bytes | None:
 
 
 def _message(row: asyncpg.Record) -> IncomingMessage:
-    return IncomingMessage(*(row[name] for name in IncomingMessage._fields))
+    return IncomingMessage(*(row[name] for name in IncomingMessage._fields if name != "user_id"))
 
 
 def _wait_s(message: IncomingMessage, row: asyncpg.Record) -> float | None:

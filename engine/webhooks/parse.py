@@ -20,6 +20,7 @@ from drumbeat.engine.core.events.people import (
     change_of_number,
     preferences_in,
     sender_of,
+    user_id_of,
 )
 from drumbeat.engine.core.events.records import (
     FOREIGN,
@@ -239,7 +240,8 @@ class Reader:
         else:
             kind = read_text(message.get("type")) or "unknown"
             sent_at = read_time(message.get("timestamp")) or self._now()
-            self._parsed.messages.append(IncomingMessage(wamid, number, sender, kind, sent_at, text))
+            user_id = user_id_of(message, contacts)
+            self._parsed.messages.append(IncomingMessage(wamid, number, sender, kind, sent_at, text, user_id))
 
     def _read_account(self, field: str, value: dict[str, Any], entry: dict[str, Any]) -> None:
         text = self._json(value)

@@ -44,6 +44,9 @@ SET phone = CASE WHEN phone = ANY ($1::bigint[]) THEN $2 ELSE phone END, wamid =
     new_phone = CASE WHEN new_phone = ANY ($1::bigint[]) THEN $2 ELSE new_phone END
 WHERE phone = ANY ($1::bigint[]) OR new_phone = ANY ($1::bigint[]);
 
+-- name: delete_ids
+DELETE FROM person_ids WHERE phone = ANY ($1::bigint[]);
+
 -- name: delete_account_events
 -- What a service says of one person beside messages and statuses.
 DELETE FROM account_events

@@ -39,6 +39,15 @@ def sender_of(message: Mapping[str, Any], contacts: Any) -> str | None:
     return phone or given or user_id or ("" if quoted_wamid(message) else None)
 
 
+def user_id_of(message: Mapping[str, Any], contacts: Any) -> str | None:
+    """Return the service's id of the sender: that of the message, or that of the sole contact."""
+    given = read_identifier(message.get("from_user_id"))
+    if given is not None:
+        return given
+    people = [contact for contact in list_or_empty(contacts) if isinstance(contact, dict)]
+    return read_identifier(people[0].get("user_id")) if len(people) == 1 else None
+
+
 def quoted_wamid(message: Mapping[str, Any]) -> str | None:
     """Return the id of the message that this one answers."""
     context = message.get("context")

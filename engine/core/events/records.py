@@ -61,7 +61,9 @@ class StatusEvent(NamedTuple):
 
 
 class IncomingMessage(NamedTuple):
-    """A message of a customer: `messages[]`. `body` is all of it, as JSON."""
+    """A message of a customer: `messages[]`. `body` is all of it, as JSON. `user_id` is the service's id of
+    the sender, if the event names it beside a phone.
+    """
 
     wamid: str
     phone_number_id: str | None
@@ -69,6 +71,7 @@ class IncomingMessage(NamedTuple):
     type: str
     sent_at: datetime
     body: str
+    user_id: str | None = None
 
 
 class OptOutEvent(NamedTuple):

@@ -146,6 +146,20 @@ CROSS JOIN LATERAL (
 JOIN recipients ON recipients.range_id = sent.range_id AND recipients.seq = sent.seq
 WHERE recipients.phone > 0;
 
+-- name: people_of_ids
+-- The phones of people whom the service named by both before.
+SELECT user_id, phone FROM person_ids WHERE user_id = ANY ($1::text[]);
+
+-- name: note_ids
+-- The latest phone of an id counts.
+INSERT INTO person_ids AS kept (user_id, phone)
+SELECT user_id, phone FROM unnest($1::text[], $2::bigint[]) AS seen (user_id, phone) ORDER BY user_id
+ON CONFLICT (user_id) DO UPDATE SET phone = EXCLUDED.phone WHERE kept.phone <> EXCLUDED.phone;
+
+-- name: look_again
+-- Messages of these ids came before their phone was known.
+UPDATE incoming_messages SET due_at = now() WHERE sender = ANY ($1::text[]);
+
 -- name: due_messages
 SELECT wamid, phone_number_id, sender, type, sent_at, body::text AS body, matches_tried,
        body #>> '{context,id}' IS NOT NULL AND received_at > now() - make_interval(days => $2) AS hopeful

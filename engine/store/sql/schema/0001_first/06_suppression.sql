@@ -38,6 +38,14 @@ CREATE INDEX opt_out_events_due ON opt_out_events (due_at) WHERE due_at IS NOT N
 -- What did the service say of this person?
 CREATE INDEX opt_out_events_phone ON opt_out_events (phone) WHERE phone IS NOT NULL;
 
+-- The phone of each person whom the service named by an id as well. Later events may name the id alone.
+CREATE TABLE person_ids (
+    user_id text   PRIMARY KEY,
+    phone   bigint NOT NULL
+);
+-- Which ids has a person who is to be forgotten?
+CREATE INDEX person_ids_phone ON person_ids (phone);
+
 -- Words that opt out, or take that back, if they are the whole text of a message, or the payload or the title of a button.
 CREATE TABLE opt_out_words (
     word     text    PRIMARY KEY,             -- as people write it; compared without case, accents and punctuation
