@@ -394,3 +394,24 @@ async def test_another_category_is_agreed_to_on_the_start_page(manager: Caller, 
     started = await manager.post("/campaigns/autumn/launch", data={"accept_category": "1"})
     assert started.status == 303
     assert (await manager.get(f"{PREFIX}/campaigns/autumn")).body["state"] == "running"
+
+
+@pytest.mark.parametrize("broken", [False, True])
+async def test_what_the_receiver_refused_and_set_aside_is_on_the_page_of_numbers(
+    manager: Caller, pool: Pool, broken: bool
+) -> None:
+    if broken:
+        await pool.execute(
+            "INSERT INTO callback_refusals VALUES ('wrong signature', date_trunc('minute', now()), 12)"
+        )
+        await pool.execute(
+            "INSERT INTO unreadable_events (event_key, body, problem) VALUES ('k', '', 'a <word>')"
+        )
+    shown = (await manager.get("/numbers")).text
+    for words in (
+        "Events that did not get through",
+        "12 requests refused",
+        "a &lt;word&gt;",
+        "webhooks reread",
+    ):
+        assert (words in shown) is broken

@@ -11,6 +11,7 @@ from drumbeat.campaigns.account.number_state import number_state
 from drumbeat.campaigns.account.numbers import list_numbers
 from drumbeat.campaigns.console.account import actions, api
 from drumbeat.campaigns.console.account.shapes import AuditQuery, LimitRequest
+from drumbeat.campaigns.console.web.cache import Kind
 from drumbeat.campaigns.console.web.context import caller_of, console_of
 from drumbeat.campaigns.console.web.forms import field_of
 from drumbeat.campaigns.console.web.problems import Problem, problem_of
@@ -18,7 +19,12 @@ from drumbeat.campaigns.console.web.rendering import page, redirect, render, tex
 from drumbeat.campaigns.console.web.replying import query_of
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.campaigns.console.web.streams import stream_events
+from drumbeat.campaigns.doctor.finding import Finding, Level
+from drumbeat.campaigns.doctor.receiving import check_receiving
 from drumbeat.engine.errors import UsageError
+
+# What was refused and set aside: a count of all that is set aside, so not at each look.
+RECEIVING: Kind[None, list[Finding]] = Kind("receiving", 30.0, rest=20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +38,12 @@ class WrongLimit:
 
 async def show_numbers(request: web.Request, wrong: WrongLimit | None = None) -> web.Response:
     status = 200 if wrong is None else wrong.problem.status
-    values = await _standing(request)
-    return page(request, "numbers.html.j2", status, **values, stream="/live/numbers", wrong=wrong)
+    values, console = await _standing(request), console_of(request)
+    found = await console.cache.get(RECEIVING, None, lambda: check_receiving(console.pool))
+    warnings = [finding for finding in found if finding.level is Level.WARN]
+    return page(
+        request, "numbers.html.j2", status, **values, stream="/live/numbers", wrong=wrong, warnings=warnings
+    )
 
 
 async def stream_numbers(request: web.Request) -> web.StreamResponse:
