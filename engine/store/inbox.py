@@ -99,8 +99,9 @@ async def _keep_messages(
     waits_s = [None if phone_aliases(message.sender) else FIRST_WAIT_S for message in messages]
     rows = await connection.fetch(queries("inbox")["keep_messages"], *columns, waits_s)
     new = {row["wamid"] for row in rows}
-    await note_ids(connection, messages)
-    return [message for message in messages if message.wamid in new]
+    kept = [message for message in messages if message.wamid in new]
+    await note_ids(connection, kept)  # a repeated message may be older than what is known since
+    return kept
 
 
 async def _write_account(connection: Connection, events: Sequence[AccountEvent]) -> None:

@@ -129,6 +129,9 @@ async def see_a_person(page: Page) -> None:
 
 async def retry(page: Page) -> None:
     await page.get_by_role("link", name="Retry the failed").click()
+    await page.get_by_label("Only with these codes").fill(
+        "131026"
+    )  # which a retry leaves out unless it is named
     await page.get_by_role("button", name="Create the retry").click()
     await page.get_by_role("link", name="Start", exact=True).click()
     await page.get_by_role("button", name="Start now").click()
