@@ -24,7 +24,7 @@ from drumbeat.campaigns.console.web.context import (
     has_left,
     set_caller,
 )
-from drumbeat.campaigns.console.web.forms import check_form
+from drumbeat.campaigns.console.web.forms import check_form, require_text
 from drumbeat.campaigns.console.web.observing import observe, route_of, serving_metrics
 from drumbeat.campaigns.console.web.operations import PREFIX
 from drumbeat.campaigns.console.web.problem_page import problem_page
@@ -66,6 +66,8 @@ def _guarded(route: Route) -> Handler:
     """Return the handler, for those who may use it."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
+        for text in (*request.match_info.values(), *request.query, *request.query.values()):
+            require_text(text)
         door = console_of(request).door
         caller = await door.caller(request)
         set_caller(request, caller)

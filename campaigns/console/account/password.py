@@ -8,6 +8,7 @@ from aiohttp import web
 
 from drumbeat.campaigns.console.web.access import Caller, Via
 from drumbeat.campaigns.console.web.context import caller_of, console_of
+from drumbeat.campaigns.console.web.forms import form_of
 from drumbeat.campaigns.console.web.problems import MESSAGES, Problem, Refused, problem_of
 from drumbeat.campaigns.console.web.rendering import page, redirect
 from drumbeat.campaigns.console.web.users import change_password
@@ -42,7 +43,7 @@ async def change(request: web.Request) -> web.Response:
     """Change the password. Attempts count like those to sign in: an open session must not help to guess the
     password.
     """
-    caller, console, given = _of_session(request), console_of(request), await request.post()
+    caller, console, given = _of_session(request), console_of(request), await form_of(request)
     present, new, again = (str(given.get(field, "")) for field in ("present", "password", "again"))
     address = console.door.address_of(request)
     wait_s = console.sign_in_limit.wait_s(caller.name, address, time.monotonic())

@@ -8,7 +8,7 @@ import structlog
 from aiohttp import web
 
 from drumbeat.campaigns.console.web.context import console_of, maybe_caller
-from drumbeat.campaigns.console.web.forms import field_of
+from drumbeat.campaigns.console.web.forms import field_of, form_of
 from drumbeat.campaigns.console.web.language import COOKIE as LANGUAGE_COOKIE
 from drumbeat.campaigns.console.web.language import LANGUAGES
 from drumbeat.campaigns.console.web.problems import MESSAGES, Problem, Refused
@@ -41,7 +41,7 @@ def _then(request: web.Request) -> str:
 async def enter(request: web.Request) -> web.Response:
     """Start a session. The limit counts attempts, whatever their password."""
     console, name = console_of(request), await field_of(request, "name")
-    password = str((await request.post()).get("password", ""))
+    password = str((await form_of(request)).get("password", ""))
     address = console.door.address_of(request)
     wait_s = console.sign_in_limit.wait_s(name[:NAME_LENGTH_MAX], address, time.monotonic())
     if wait_s:

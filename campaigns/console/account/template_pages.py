@@ -28,6 +28,7 @@ from drumbeat.campaigns.console.account import actions
 from drumbeat.campaigns.console.account.shapes import TemplateRequest
 from drumbeat.campaigns.console.web.cache import Kind
 from drumbeat.campaigns.console.web.context import Console, caller_of, console_of
+from drumbeat.campaigns.console.web.forms import form_of
 from drumbeat.campaigns.console.web.language import Texts
 from drumbeat.campaigns.console.web.problems import Problem, problem_of
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, render, texts_for
@@ -131,7 +132,7 @@ async def show_new(request: web.Request) -> web.Response:
 
 async def create(request: web.Request) -> web.Response:
     """Submit the template, or show the form again with what is wrong."""
-    form = form_of(await request.post())
+    form = typed_form(await form_of(request))
     if errors := form.errors():
         return _form(request, form, 422, errors=errors)
     try:
@@ -152,11 +153,11 @@ async def preview(request: web.Request) -> web.Response:
     """Show the form with the message as it will be, the examples that it needs, and perhaps one more
     button.
     """
-    fields = await request.post()
-    return _form(request, form_of(fields), rows=len(fields.getall("button_kind", [])) + ("more" in fields))
+    fields = await form_of(request)
+    return _form(request, typed_form(fields), rows=len(fields.getall("button_kind", [])) + ("more" in fields))
 
 
-def form_of(fields: Any) -> TemplateForm:
+def typed_form(fields: Any) -> TemplateForm:
     """Return the form as it was typed. Rows of buttons without a kind are left out."""
 
     def text(name: str) -> str:

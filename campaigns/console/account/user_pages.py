@@ -9,7 +9,7 @@ from aiohttp import web
 from drumbeat.campaigns.console.account import actions
 from drumbeat.campaigns.console.account.shapes import TokenRequest, UserRequest
 from drumbeat.campaigns.console.web.context import caller_of, console_of
-from drumbeat.campaigns.console.web.forms import field_of
+from drumbeat.campaigns.console.web.forms import field_of, form_of
 from drumbeat.campaigns.console.web.problems import Problem, problem_of
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect
 from drumbeat.campaigns.console.web.roles import Role
@@ -45,7 +45,7 @@ async def _require_new(request: web.Request, name: str) -> None:
 
 
 async def _store(request: web.Request, name: str) -> None:
-    password = str((await request.post()).get("password", ""))
+    password = str((await form_of(request)).get("password", ""))
     role = _role(await field_of(request, "role"))
     asked = UserRequest(role=role, password=password or None)
     await actions.store_user(console_of(request), caller_of(request), name, asked)

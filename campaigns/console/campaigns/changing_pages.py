@@ -14,7 +14,7 @@ from drumbeat.campaigns.console.campaigns import actions
 from drumbeat.campaigns.console.campaigns.named import campaign_url, named_campaign
 from drumbeat.campaigns.console.campaigns.steering_shapes import CloneRequest, EditRequest
 from drumbeat.campaigns.console.web.context import caller_of, console_of
-from drumbeat.campaigns.console.web.forms import field_of
+from drumbeat.campaigns.console.web.forms import field_of, form_of
 from drumbeat.campaigns.console.web.local_times import clock_of, local_of, moment_of
 from drumbeat.campaigns.console.web.rendering import page
 from drumbeat.campaigns.console.web.work import attempt_long
@@ -74,7 +74,7 @@ async def edit(request: web.Request) -> web.Response:
     """Change the options that differ. An option that the form does not show stays."""
     values = await _edit_values(request)
     campaign, stored = values["campaign"], values["given"]
-    posted = await request.post()
+    posted = await form_of(request)
     sent = {each.key: str(posted.get(each.key, "")).strip() for each in values["fields"]}
     clock = str(posted.get("clock", "")) or values["clock"]
     sent |= {key: moment_in(stored.get(key), sent[key], clock) for key in TIMES if key in sent}

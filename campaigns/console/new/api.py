@@ -15,7 +15,7 @@ from drumbeat.campaigns.console.new.shapes import Created, UploadedList
 from drumbeat.campaigns.console.web.context import caller_of, console_of
 from drumbeat.campaigns.console.web.forms import next_part, part_text
 from drumbeat.campaigns.console.web.problems import Refused
-from drumbeat.campaigns.console.web.replying import body_of, reply, worked
+from drumbeat.campaigns.console.web.replying import body_of, reply, value_of, worked
 from drumbeat.campaigns.console.web.uploads import digest_of, discard, store_upload
 from drumbeat.campaigns.options.sources import ALL_ROWS
 from drumbeat.campaigns.progress import ProgressCallback
@@ -27,7 +27,7 @@ async def create(request: web.Request) -> web.Response:
     nothing, with or without an Idempotency-Key.
     """
     _require_form(request, "of the parts spec and audience")
-    spec = CreateRequest.model_validate_json(await part_text(await next_part(request, "spec")))
+    spec = value_of(await part_text(await next_part(request, "spec")), CreateRequest)
     console, caller = console_of(request), caller_of(request)
     upload = await store_upload(console.own, await next_part(request, "audience"))
 

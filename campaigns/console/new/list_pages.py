@@ -19,7 +19,7 @@ from drumbeat.campaigns.console.new.list_rules import phone_rules
 from drumbeat.campaigns.console.new.named import upload_of
 from drumbeat.campaigns.console.new.step import Step, step_of
 from drumbeat.campaigns.console.web.context import console_of
-from drumbeat.campaigns.console.web.forms import next_part
+from drumbeat.campaigns.console.web.forms import form_of, next_part
 from drumbeat.campaigns.console.web.problems import Problem, Refused, problem_of
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, with_query
 from drumbeat.campaigns.console.web.uploads import Upload, store_upload
@@ -66,7 +66,7 @@ async def show_list(request: web.Request) -> web.Response:
 
 async def save_list(request: web.Request) -> web.Response:
     """Keep the choices, and go on to the check. Another worksheet or encoding makes another list."""
-    fields: Any = await request.post()
+    fields: Any = await form_of(request)
     stored = upload_of(request)
     sheet = str(fields.get("sheet", "")) or None
     if sheet is not None and sheet != read_choices(stored).get("sheet"):

@@ -36,7 +36,7 @@ from drumbeat.campaigns.console.new.named import upload_of
 from drumbeat.campaigns.console.new.sending_choices import Wrong, wrong_of
 from drumbeat.campaigns.console.new.step import Step, step_of
 from drumbeat.campaigns.console.web.context import console_of
-from drumbeat.campaigns.console.web.forms import next_part
+from drumbeat.campaigns.console.web.forms import form_of, next_part
 from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, with_query
 from drumbeat.campaigns.planning.staged.first_messages import FirstMessage
@@ -131,7 +131,7 @@ async def choose_template(request: web.Request) -> web.Response:
     """Choose a template. Another template has other placeholders, so the values for the former one are
     forgotten.
     """
-    fields = await request.post()
+    fields = await form_of(request)
     name, _, language = str(fields.get("template", "")).partition(" ")
     step, stored = await step_of(request), await list_templates(console_of(request).pool)
     if template_of(stored, name, language) is None:
@@ -145,7 +145,7 @@ async def choose_template(request: web.Request) -> web.Response:
 
 async def save_message(request: web.Request) -> web.Response:
     """Keep the form. `go` names the page to show: the next step if the message is complete, or a row."""
-    fields: Any = await request.post()
+    fields: Any = await form_of(request)
     step = await step_of(request)
     view = await _view(request, step, 0)
     if view.chosen is None:

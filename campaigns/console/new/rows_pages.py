@@ -23,6 +23,7 @@ from drumbeat.campaigns.console.new.list_rules import checked_columns, list_rule
 from drumbeat.campaigns.console.new.named import upload_of
 from drumbeat.campaigns.console.new.step import Step, step_of
 from drumbeat.campaigns.console.web.context import console_of
+from drumbeat.campaigns.console.web.forms import form_of
 from drumbeat.campaigns.console.web.problems import Problem, Refused, problem_of
 from drumbeat.campaigns.console.web.rendering import page, redirect, render, texts_for, with_query
 from drumbeat.campaigns.console.web.streams import stream_events
@@ -112,7 +113,7 @@ async def show_rows(request: web.Request) -> web.Response:
 
 async def correct(request: web.Request) -> web.Response:
     """Keep the corrections, and check again."""
-    fields: Any = await request.post()
+    fields: Any = await form_of(request)
     step = await step_of(request)
     if "discard" in fields:
         drop_corrections(step.upload)

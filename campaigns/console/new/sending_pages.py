@@ -27,6 +27,7 @@ from drumbeat.campaigns.console.new.sending_choices import (
 )
 from drumbeat.campaigns.console.web.access import Caller
 from drumbeat.campaigns.console.web.context import Console, caller_of, console_of
+from drumbeat.campaigns.console.web.forms import form_of
 from drumbeat.campaigns.console.web.local_times import time_zones
 from drumbeat.campaigns.console.web.problems import Problem
 from drumbeat.campaigns.console.web.rendering import (
@@ -84,7 +85,7 @@ async def stream_sending(request: web.Request) -> web.StreamResponse:
 
 async def create(request: web.Request) -> web.Response:
     """Check the list, or create a draft. Nothing is sent before somebody starts it."""
-    fields: Any = await request.post()
+    fields: Any = await form_of(request)
     console, upload, caller = console_of(request), upload_of(request), caller_of(request)
     write_choices(upload, **sending_part(fields))
     try:

@@ -25,7 +25,7 @@ from drumbeat.campaigns.console.people.suppression_import import import_upload
 from drumbeat.campaigns.console.web.attachments import attachment, csv_bytes
 from drumbeat.campaigns.console.web.context import Console, caller_of, console_of
 from drumbeat.campaigns.console.web.forms import next_part, part_text
-from drumbeat.campaigns.console.web.replying import worked
+from drumbeat.campaigns.console.web.replying import value_of, worked
 from drumbeat.campaigns.console.web.uploads import discard, store_upload
 from drumbeat.campaigns.phones.suppression import (
     EXPORT_HEADER,
@@ -92,7 +92,7 @@ async def export_suppressions(request: web.Request) -> web.StreamResponse:
 
 async def import_list(request: web.Request) -> web.Response:
     """Suppress the phones of a file in the form of an audience. A repeat changes nothing."""
-    asked = SuppressionImport.model_validate_json(await part_text(await next_part(request, "spec")))
+    asked = value_of(await part_text(await next_part(request, "spec")), SuppressionImport)
     console, caller = console_of(request), caller_of(request)
     upload = await store_upload(console.own, await next_part(request, "file"))
 

@@ -166,5 +166,8 @@ def _is_same_origin(request: web.Request) -> bool:
     """Return whether the request comes from our own page. Browsers name the origin of every request that
     changes something.
     """
-    origin = request.headers.get("Origin")
-    return origin is not None and urlsplit(origin).netloc == request.host
+    origin = request.headers.get("Origin", "")
+    try:
+        return bool(origin) and urlsplit(origin).netloc == request.host
+    except ValueError:  # of brackets that are no address
+        return False

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
+import asyncpg
 import orjson
 from aiohttp import web
 from pydantic import ValidationError
@@ -82,6 +83,15 @@ MESSAGES = {
     "database_away": "the database does not answer; try again",
     "unexpected": "an unexpected error; the log of the console says more",
 }
+# What a request alone can cause: a body that is not what its headers say, and values that no column takes,
+# such as a number of more than 64 bit.
+UNREADABLE = (
+    web.RequestPayloadError,
+    UnicodeEncodeError,
+    asyncpg.CharacterNotInRepertoireError,
+    asyncpg.UntranslatableCharacterError,
+    asyncpg.DataError,
+)
 CODES = sorted({*MESSAGES, *_STATUSES})
 
 
@@ -149,6 +159,8 @@ def problem_of(error: Exception) -> Problem:
             return _of_http(error)
         case DrumbeatError():
             return _of_service(error)
+    if isinstance(error, UNREADABLE):
+        return Problem(400, "wrong_input", MESSAGES["wrong_input"])
     if isinstance(error, LOST_CONNECTION):
         return Problem(503, "database_away", MESSAGES["database_away"], wait_s=1)
     return Problem(500, "unexpected", MESSAGES["unexpected"])

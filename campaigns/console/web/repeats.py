@@ -6,9 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from drumbeat.campaigns.console.web.problems import Refused
+from drumbeat.campaigns.console.web.problems import Refused, problem_of
 from drumbeat.campaigns.sql import statements
-from drumbeat.engine.errors import DrumbeatError
 from drumbeat.engine.store.database import Pool
 
 CREATED = 201
@@ -33,7 +32,9 @@ class Repeats:
             return await self._stored(asked)
         try:
             done = await work()
-        except (DrumbeatError, Refused):
+        except Exception as error:
+            if problem_of(error).code == "unexpected":
+                raise  # nobody knows how far it came
             await self.pool.execute(sql["forget_request"], self.requester, self.key)
             raise
         await self.pool.execute(sql["end_request"], self.requester, self.key, CREATED, done)

@@ -11,6 +11,7 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from drumbeat.campaigns.console.web.context import caller_of, console_of, own_path
+from drumbeat.campaigns.console.web.forms import require_text
 from drumbeat.campaigns.console.web.jobs import Job, Work
 from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.repeats import Repeats
@@ -22,6 +23,7 @@ Model = TypeVar("Model", bound=BaseModel)
 KEY_HEADER = "Idempotency-Key"
 KEY_CHARACTERS_MAX = 200
 JOBS_PATH = "/api/v1/jobs"
+NUL = rb"\u0000"  # as JSON writes it
 WAIT_S = 10.0  # most work ends by then; proxies wait for a minute
 
 
@@ -42,7 +44,28 @@ def query_of(request: web.Request, model: type[Model]) -> Model:
 
 async def body_of(request: web.Request, model: type[Model]) -> Model:
     """Return the JSON body. ValidationError names the wrong members."""
-    return model.model_validate_json(await request.read() or b"null")
+    return value_of(await request.read() or b"null", model)
+
+
+def value_of(content: bytes | str, model: type[Model]) -> Model:
+    """Return the value of a JSON text. ValidationError names the wrong members. Refused if a text in it
+    cannot be stored.
+    """
+    value = model.model_validate_json(content)
+    given = content.encode() if isinstance(content, str) else content
+    if NUL in given:  # also what only looks like one, such as an escaped backslash before it
+        _require_texts(orjson.loads(given))
+    return value
+
+
+def _require_texts(value: object) -> None:
+    if isinstance(value, str):
+        require_text(value)
+    elif isinstance(value, dict):
+        _require_texts([*value, *value.values()])
+    elif isinstance(value, list):
+        for each in value:
+            _require_texts(each)
 
 
 async def once(

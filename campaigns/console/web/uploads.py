@@ -25,6 +25,7 @@ from aiohttp import BodyPartReader
 
 from drumbeat.campaigns.audience.check.glimpse import glimpse
 from drumbeat.campaigns.audience.open.formats import recognise
+from drumbeat.campaigns.console.web.forms import chunks_of
 from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.settings import ConsoleSettings
 from drumbeat.campaigns.console.web.shapes import RejectedRow
@@ -187,7 +188,7 @@ async def write_part(part: BodyPartReader, path: Path, bytes_max: int) -> None:
     """Write a file of a form; Refused if it is larger."""
     written = 0
     with path.open("xb") as file:
-        while chunk := await part.read_chunk(CHUNK_BYTES):
+        async for chunk in chunks_of(part, CHUNK_BYTES):
             written += len(chunk)
             if written > bytes_max:
                 raise Refused(413, "too_large", what=f"the file is larger than {bytes_max >> 20} MiB")

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from drumbeat.campaigns.console.web.access import CSRF_FIELD
 from drumbeat.campaigns.console.web.context import Console, console_of
+from drumbeat.campaigns.console.web.forms import form_of
 from drumbeat.campaigns.console.web.jobs import Work
 from drumbeat.campaigns.console.web.problems import problem_of
 from drumbeat.campaigns.console.web.rendering import page, path_of, redirect, render, texts_for
@@ -43,7 +44,7 @@ async def attempt_long(
     """Do the work and go to the address that it returns. If it takes a while, go to its page. `template`,
     `values`: the form, which is shown again with the reason if the work is refused.
     """
-    posted = await request.post()
+    posted = await form_of(request)
     fields = sorted((name, str(value)) for name, value in posted.items() if name != CSRF_FIELD)
     reference = reference_of(request, repr(fields).encode())
     job = console_of(request).jobs.begin(_key(reference), work, costly=costly, form=(template, values))
