@@ -138,6 +138,46 @@ async def test_guessing_is_slowed_down(ana: Caller) -> None:
     assert (await sign_in(Caller(ana.url))).status == 303  # others may go on
 
 
+async def test_wrong_passwords_of_others_lock_nobody_out(
+    pool: Pool, database_url: str, campaign: str, tmp_path: Path
+) -> None:
+    """The browser in which ana signed in shows that, also from an address where somebody guesses."""
+    await store_user(pool, "ana", Role.SEND, PASSWORD, actor="test")
+    async with console(pool, database_url, tmp_path) as url:
+        known = (await sign_in(Caller(url))).headers.getall("Set-Cookie")
+        cookies = "; ".join(each.partition(";")[0] for each in known if "session" not in each)
+        statuses = [(await sign_in(Caller(url), password="guess")).status for _ in range(NAME_ATTEMPTS + 1)]
+        assert statuses[-1] == (await sign_in(Caller(url))).status == 429
+        assert (await sign_in(Caller(url), Cookie=cookies)).status == 303
+        assert (await sign_in(Caller(url), "bo", Cookie=cookies)).status == 403  # it is known for ana alone
+    await store_user(pool, "ana", Role.SEND, "another long password", actor="test")
+    async with console(pool, database_url, tmp_path) as url:
+        for _ in range(NAME_ATTEMPTS):
+            await sign_in(Caller(url), password="guess", Cookie=cookies)
+        assert (await sign_in(Caller(url), Cookie=cookies)).status == 429  # the proof ended with the password
+
+
+async def test_a_forged_line_of_a_proxys_header_lifts_no_limit(
+    pool: Pool, database_url: str, campaign: str, tmp_path: Path
+) -> None:
+    async with console(pool, database_url, tmp_path, console_proxies="127.0.0.1") as url:
+        statuses = []
+        for n in range(NAME_ATTEMPTS + 1):
+            headers = [
+                ("X-Forwarded-For", f"203.0.113.{n}"),
+                ("X-Forwarded-For", "192.0.2.7"),
+                ("Origin", url),
+            ]
+            async with (
+                aiohttp.ClientSession() as session,
+                session.post(
+                    f"{url}/sign-in", data={"name": "ana", "password": "x"}, headers=headers
+                ) as reply,
+            ):
+                statuses.append(reply.status)
+        assert statuses == [403] * NAME_ATTEMPTS + [429]
+
+
 @pytest.mark.parametrize(
     "then", ["//evil.example", "https://evil.example", "/\\evil.example", "/x\r\nSet-Cookie: a"]
 )

@@ -22,6 +22,8 @@ from drumbeat.campaigns.console.web.sign_in_limit import (
     ADDRESS_ATTEMPTS,
     NAME_ATTEMPTS,
     REFILL_S,
+    STRANGE_ATTEMPTS,
+    Attempt,
     SignInLimit,
 )
 from drumbeat.campaigns.results.campaign_pages import needs_person
@@ -37,42 +39,68 @@ S = RecipientState
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
-def test_a_name_has_ten_attempts_and_one_more_each_minute() -> None:
+def test_a_name_has_ten_wrong_attempts_from_an_address_and_one_more_each_minute() -> None:
     limit = SignInLimit()
-    assert [limit.wait_s("ana", f"10.0.0.{n}", 0.0) for n in range(NAME_ATTEMPTS)] == [0.0] * NAME_ATTEMPTS
-    assert limit.wait_s("ana", "10.0.0.99", 0.0) == REFILL_S
-    assert limit.wait_s("bo", "10.0.0.99", 0.0) == 0.0
-    assert limit.wait_s("ana", "10.0.0.99", REFILL_S) == 0.0
-    assert limit.wait_s("ana", "10.0.0.99", REFILL_S) == REFILL_S
+    here, there = Attempt("ana", "10.0.0.1"), Attempt("ana", "10.0.0.2")
+    assert [limit.wait_s(here, 0.0) for _ in range(NAME_ATTEMPTS)] == [0.0] * NAME_ATTEMPTS
+    assert limit.wait_s(here, 0.0) == REFILL_S
+    assert limit.wait_s(there, 0.0) == limit.wait_s(Attempt("bo", "10.0.0.1"), 0.0) == 0.0
+    assert limit.wait_s(here, REFILL_S) == 0.0
+    assert limit.wait_s(here, REFILL_S) == REFILL_S
+
+
+def test_a_guess_from_many_addresses_is_slowed_down_and_locks_nobody_out() -> None:
+    limit, home, browser = SignInLimit(), Attempt("ana", "192.0.2.1"), Attempt("ana", "192.0.2.9", True)
+    assert limit.wait_s(home, 0.0) == 0.0
+    limit.was_right(home, 0.0)
+    waits = [limit.wait_s(Attempt("ana", f"10.0.0.{n}"), 0.0) for n in range(STRANGE_ATTEMPTS + 1)]
+    assert waits == [0.0] * STRANGE_ATTEMPTS + [REFILL_S]
+    assert limit.wait_s(home, 0.0) == limit.wait_s(browser, 0.0) == 0.0
+
+
+def test_a_known_browser_comes_in_from_an_address_that_guesses_and_is_limited_itself() -> None:
+    limit, browser = SignInLimit(), Attempt("ana", "10.0.0.1", is_known=True)
+    while limit.wait_s(Attempt("ana", "10.0.0.1"), 0.0) == 0.0:
+        pass
+    assert [limit.wait_s(browser, 0.0) for _ in range(NAME_ATTEMPTS)] == [0.0] * NAME_ATTEMPTS
+    assert limit.wait_s(browser, 0.0) == REFILL_S
+
+
+def test_right_passwords_spend_nothing() -> None:
+    limit = SignInLimit()
+    for n in range(3 * STRANGE_ATTEMPTS):
+        attempt = Attempt(f"user{n % 40}", "10.0.0.1")
+        assert limit.wait_s(attempt, 0.0) == 0.0
+        limit.was_right(attempt, 0.0)
 
 
 def test_an_address_is_limited_whatever_the_names() -> None:
     limit = SignInLimit()
-    waits = [limit.wait_s(f"user{n}", "10.0.0.1", 0.0) for n in range(ADDRESS_ATTEMPTS + 1)]
+    waits = [limit.wait_s(Attempt(f"user{n}", "10.0.0.1"), 0.0) for n in range(ADDRESS_ATTEMPTS + 1)]
     assert waits == [0.0] * ADDRESS_ATTEMPTS + [REFILL_S]
 
 
 def test_all_addresses_of_a_household_count_as_one() -> None:
     limit = SignInLimit()
-    waits = [limit.wait_s(f"user{n}", f"2001:db8::{n:x}", 0.0) for n in range(ADDRESS_ATTEMPTS + 1)]
+    waits = [limit.wait_s(Attempt(f"user{n}", f"2001:db8::{n:x}"), 0.0) for n in range(ADDRESS_ATTEMPTS + 1)]
     assert waits == [0.0] * ADDRESS_ATTEMPTS + [REFILL_S]
-    assert limit.wait_s("ana", "2001:db8:0:1::1", 0.0) == 0.0
+    assert limit.wait_s(Attempt("ana", "2001:db8:0:1::1"), 0.0) == 0.0
     assert network_of("no address") == "no address"
 
 
 def test_a_right_password_forgives_the_wrong_ones() -> None:
     limit = SignInLimit()
     for _ in range(NAME_ATTEMPTS):
-        limit.wait_s("ana", "10.0.0.1", 0.0)
-    limit.forgive("ana", 0.0)
-    assert limit.wait_s("ana", "10.0.0.1", 0.0) == 0.0
+        limit.wait_s(Attempt("ana", "10.0.0.1"), 0.0)
+    limit.was_right(Attempt("ana", "10.0.0.1"), 0.0)
+    assert limit.wait_s(Attempt("ana", "10.0.0.1"), 0.0) == 0.0
 
 
 def test_invented_names_fill_no_memory() -> None:
     limit = SignInLimit()
     for n in range(KEYS_MAX + 10):
-        limit.wait_s(f"user{n}", f"address{n}", 0.0)
-    assert len(limit.buckets) <= KEYS_MAX + 2
+        limit.wait_s(Attempt(f"user{n}", f"address{n}"), 0.0)
+    assert len(limit.buckets) <= KEYS_MAX + 3
 
 
 @pytest.mark.parametrize(
@@ -106,14 +134,22 @@ def test_a_header_of_nobody_signs_nobody_in(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("peer", "forwarded_for", "address"),
     [
-        ("10.1.2.3", "192.0.2.7", "192.0.2.7"),
-        ("2001:db8::1", "invented, 192.0.2.7", "192.0.2.7"),
-        ("10.1.2.3", "", "10.1.2.3"),
-        ("192.0.2.1", "192.0.2.7", "192.0.2.1"),
+        ("10.1.2.3", ["192.0.2.7"], "192.0.2.7"),
+        ("2001:db8::1", ["invented, 192.0.2.7"], "192.0.2.7"),
+        ("10.1.2.3", ["203.0.113.1", "192.0.2.7"], "192.0.2.7"),  # a proxy adds a line of its own
+        ("10.1.2.3", ["203.0.113.1, 192.0.2.7", "10.4.5.6, 10.7.8.9"], "192.0.2.7"),
+        ("10.1.2.3", ["192.0.2.7, 203.0.113.1", "10.4.5.6"], "203.0.113.1"),
+        ("10.1.2.3", ["10.4.5.6", "10.7.8.9"], "10.4.5.6"),
+        ("::ffff:10.1.2.3", ["192.0.2.7:4711"], "192.0.2.7"),
+        ("10.1.2.3", ["[2001:db9::7]:4711"], "2001:db9::7"),
+        ("10.1.2.3", ["192.0.2.7, unknown"], "unknown"),
+        ("10.1.2.3", [], "10.1.2.3"),
+        ("10.1.2.3", [" , ", ""], "10.1.2.3"),
+        ("192.0.2.1", ["192.0.2.7"], "192.0.2.1"),
     ],
 )
 def test_only_a_proxy_of_ours_says_whose_request_it_is(
-    peer: str, forwarded_for: str, address: str, tmp_path: Path
+    peer: str, forwarded_for: list[str], address: str, tmp_path: Path
 ) -> None:
     settings = console_settings(Settings(home=tmp_path, console_proxies="10.0.0.0/8, 2001:db8::/32"))
     assert settings.address_of(peer, forwarded_for) == address

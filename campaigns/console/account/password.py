@@ -9,8 +9,10 @@ from aiohttp import web
 from drumbeat.campaigns.console.web.access import Caller, Via
 from drumbeat.campaigns.console.web.context import caller_of, console_of
 from drumbeat.campaigns.console.web.forms import form_of
+from drumbeat.campaigns.console.web.known_browsers import remember
 from drumbeat.campaigns.console.web.problems import MESSAGES, Problem, Refused, problem_of
 from drumbeat.campaigns.console.web.rendering import page, redirect
+from drumbeat.campaigns.console.web.sign_in_limit import Attempt
 from drumbeat.campaigns.console.web.users import change_password
 from drumbeat.engine.errors import NotFound, UsageError
 
@@ -40,14 +42,13 @@ def _require_same(new: str, again: str) -> None:
 
 
 async def change(request: web.Request) -> web.Response:
-    """Change the password. Attempts count like those to sign in: an open session must not help to guess the
-    password.
+    """Change the password. Attempts count like those in a browser that is known: an open session must not
+    help to guess the password. The browser stays known with the new one.
     """
     caller, console, given = _of_session(request), console_of(request), await form_of(request)
     present, new, again = (str(given.get(field, "")) for field in ("present", "password", "again"))
-    address = console.door.address_of(request)
-    wait_s = console.sign_in_limit.wait_s(caller.name, address, time.monotonic())
-    if wait_s:
+    attempt = Attempt(caller.name, console.door.address_of(request), is_known=True)
+    if wait_s := console.sign_in_limit.wait_s(attempt, time.monotonic()):
         raise Refused(429, "too_many_attempts", wait_s=wait_s)
     try:
         _require_same(new, again)
@@ -56,5 +57,7 @@ async def change(request: web.Request) -> web.Response:
         return _form(request, problem_of(error))
     if not is_right:
         return _form(request, Problem(403, "password_wrong", MESSAGES["password_wrong"]))
-    console.sign_in_limit.forgive(caller.name, time.monotonic())
-    return redirect(DONE)
+    console.sign_in_limit.was_right(attempt, time.monotonic())
+    response = redirect(DONE)
+    await remember(console.pool, caller.name, response, is_secure=console.own.is_secure)
+    return response

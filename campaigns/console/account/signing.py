@@ -9,10 +9,12 @@ from aiohttp import web
 
 from drumbeat.campaigns.console.web.context import console_of, maybe_caller
 from drumbeat.campaigns.console.web.forms import field_of, form_of
+from drumbeat.campaigns.console.web.known_browsers import is_known, remember
 from drumbeat.campaigns.console.web.language import COOKIE as LANGUAGE_COOKIE
 from drumbeat.campaigns.console.web.language import LANGUAGES
 from drumbeat.campaigns.console.web.problems import MESSAGES, Problem, Refused
 from drumbeat.campaigns.console.web.rendering import page, redirect
+from drumbeat.campaigns.console.web.sign_in_limit import Attempt
 from drumbeat.campaigns.console.web.users import SESSION_S, end_session, sign_in
 
 NAME_LENGTH_MAX = 64  # of a user: a longer one must not fill the memory of the limit
@@ -39,28 +41,30 @@ def _then(request: web.Request) -> str:
 
 
 async def enter(request: web.Request) -> web.Response:
-    """Start a session. The limit counts attempts, whatever their password."""
+    """Start a session. Only wrong passwords count, and a browser that is known has attempts of its own."""
     console, name = console_of(request), await field_of(request, "name")
     password = str((await form_of(request)).get("password", ""))
-    address = console.door.address_of(request)
-    wait_s = console.sign_in_limit.wait_s(name[:NAME_LENGTH_MAX], address, time.monotonic())
-    if wait_s:
+    address, is_secure = console.door.address_of(request), console.own.is_secure
+    known = await is_known(console.pool, name, request, is_secure=is_secure)
+    attempt = Attempt(name[:NAME_LENGTH_MAX], address, known)
+    if wait_s := console.sign_in_limit.wait_s(attempt, time.monotonic()):
         raise Refused(429, "too_many_attempts", wait_s=wait_s)
     secret = await sign_in(console.pool, name, password)
     if secret is None:
         log.warning("sign_in_refused", address=address)
         return _form(request, Problem(403, "sign_in_refused", MESSAGES["sign_in_refused"]))
-    console.sign_in_limit.forgive(name[:NAME_LENGTH_MAX], time.monotonic())
+    console.sign_in_limit.was_right(attempt, time.monotonic())
     response = redirect(_then(request))
     response.set_cookie(
         console.door.cookie,
         secret,
         max_age=SESSION_S,
         httponly=True,
-        secure=console.own.is_secure,
+        secure=is_secure,
         samesite="Lax",
         path="/",
     )
+    await remember(console.pool, name, response, is_secure=is_secure)
     return response
 
 

@@ -117,7 +117,7 @@ class Doorkeeper:
 
     def address_of(self, request: web.Request) -> str:
         """Return the address of the caller, behind our proxies."""
-        return self._settings.address_of(request.remote, request.headers.get("X-Forwarded-For", ""))
+        return self._settings.address_of(request.remote, request.headers.getall("X-Forwarded-For", ()))
 
     async def _of_proxy(self, request: web.Request) -> Caller | None:
         assert self._settings.user_header is not None

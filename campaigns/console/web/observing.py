@@ -54,7 +54,7 @@ async def observe(request: web.Request, handler: Handler) -> web.StreamResponse:
             status=response.status,
             took_ms=round(took_s * 1000),
             caller=None if caller is None else caller.name,
-            address=console.own.address_of(request.remote, request.headers.get("X-Forwarded-For", "")),
+            address=console.door.address_of(request),
         )
     return response
 

@@ -73,6 +73,10 @@ class Buckets:
         for key, allowance in asked.items():
             self._set(key, self._level(key, allowance, now_s) + 1, now_s)
 
+    def give_back(self, key: str, allowance: Allowance, now_s: float) -> None:
+        """Forget one request of the key."""
+        self._set(key, max(0.0, self._level(key, allowance, now_s) - 1), now_s)
+
     def forgive(self, key: str, now_s: float) -> None:
         """Forget the requests that the key spent."""
         self._set(key, 0.0, now_s)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -51,14 +52,35 @@ class ConsoleSettings:
 
     def is_proxy(self, peer: str | None) -> bool:
         """Return whether the peer is a proxy of ours, whose headers count."""
-        return bool(peer) and any(ip_address(peer or "") in network for network in self.proxies)
+        found = plain_address(peer or "")
+        return found is not None and any(found in network for network in self.proxies)
 
-    def address_of(self, peer: str | None, forwarded_for: str) -> str:
-        """Return the address that makes the request. In X-Forwarded-For only the last part counts, which our
-        proxy added.
+    def address_of(self, peer: str | None, forwarded_for: Sequence[str]) -> str:
+        """Return the address that makes the request: the last one that is no proxy of ours.
+
+        `forwarded_for`: all lines of X-Forwarded-For. Some proxies add a line of their own behind the one
+        that the client invented, so no line may be read alone.
         """
-        last = forwarded_for.rpartition(",")[2].strip()
-        return last if last and self.is_proxy(peer) else peer or ""
+        hops = [each.strip() for line in forwarded_for for each in line.split(",") if each.strip()]
+        address = peer or ""
+        while hops and self.is_proxy(address):
+            address = hops.pop()
+        found = plain_address(address)
+        return address if found is None else str(found)
+
+
+def plain_address(text: str) -> IPv4Address | IPv6Address | None:
+    """Return the address in a text such as `192.0.2.7:4711` or `[2001:db8::1]:443`, or None if it holds none.
+    An address of IPv4 that is written as one of IPv6 is the address of IPv4.
+    """
+    host = text.partition("]")[0][1:] if text.startswith("[") else text
+    if host.count(":") == 1:
+        host = host.partition(":")[0]
+    try:
+        found = ip_address(host)
+    except ValueError:  # a client may send anything
+        return None
+    return found.ipv4_mapped or found if isinstance(found, IPv6Address) else found
 
 
 def _name_of(host: str) -> str:

@@ -135,6 +135,12 @@ async def find_user(pool: Pool, name: str) -> Role | None:
     return None if row is None else Role(row["role"])
 
 
+async def password_hash(pool: Pool, name: str) -> str | None:
+    """Return the stored hash of a user's password, or None if there is none."""
+    row = await pool.fetchrow(statements("console_people")["user"], name)
+    return None if row is None else row["password_hash"]
+
+
 async def sign_in(pool: Pool, name: str, password: str) -> str | None:
     """Return the secret of a new session, or None if the name or the password is wrong.
 
