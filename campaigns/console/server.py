@@ -14,6 +14,7 @@ from aiohttp import web
 from drumbeat.campaigns.console.new.header_uploads import remove_unneeded
 from drumbeat.campaigns.console.routes import routes
 from drumbeat.campaigns.console.web.access import Doorkeeper
+from drumbeat.campaigns.console.web.connections import CONNECTIONS, IDLE_S_MAX, Connections, follow
 from drumbeat.campaigns.console.web.context import (
     CONSOLE,
     Console,
@@ -31,7 +32,7 @@ from drumbeat.campaigns.console.web.problem_page import problem_page
 from drumbeat.campaigns.console.web.problems import Problem, Refused, problem_of
 from drumbeat.campaigns.console.web.request_limits import Allowance
 from drumbeat.campaigns.console.web.security_headers import add_security_headers
-from drumbeat.campaigns.console.web.settings import console_settings, require_guarded
+from drumbeat.campaigns.console.web.settings import ConsoleSettings, console_settings, require_guarded
 from drumbeat.campaigns.console.web.uploads import remove_old
 from drumbeat.campaigns.console.web.users import any_user
 from drumbeat.engine.errors import ConfigurationError
@@ -41,6 +42,7 @@ from drumbeat.engine.system_error import system_error_text
 
 POOL_CONNECTIONS = 8
 BODY_BYTES_MAX = 1 << 20  # of a form; an upload has a limit of its own and is written to a file
+BACKLOG = 128  # connections that wait to be accepted
 CLIENT_LEFT = 499  # the status that proxies log for a client that left; nobody receives it
 TIDY_S = 3_600.0
 CLOSE_S_MAX = 5.0  # for requests that are answered while the console stops
@@ -52,7 +54,8 @@ log = structlog.get_logger(__name__)
 
 def application(console: Console, table: Iterable[Route] | None = None) -> web.Application:
     """Return the aiohttp application of a console."""
-    app = web.Application(client_max_size=BODY_BYTES_MAX, middlewares=[observe, _answer_problems])
+    app = web.Application(client_max_size=BODY_BYTES_MAX, middlewares=[follow, observe, _answer_problems])
+    app[CONNECTIONS] = []
     app[CONSOLE] = console
     app.on_response_prepare.append(add_security_headers)
     app.on_response_prepare.append(_note_begun)
@@ -154,20 +157,13 @@ async def running_console(
     own = console_settings(settings)
     require_guarded(own, host, has_users=await any_user(pool))
     console = Console(pool, database_url, settings, own, Doorkeeper(pool, own), stop)
-    runner = web.AppRunner(application(console), access_log=None, shutdown_timeout=CLOSE_S_MAX)
+    app = application(console)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=CLOSE_S_MAX, keepalive_timeout=IDLE_S_MAX)
     await runner.setup()
     tidying = asyncio.create_task(_tidy(console))
     try:
-        site = web.TCPSite(runner, host, port)
-        try:
-            await site.start()
-        except OSError as error:
-            raise ConfigurationError(
-                f"the console cannot listen on {host}:{port}: {system_error_text(error)}",
-                remedy="choose another --port",
-            ) from error
-        async with serving_metrics(metrics, console):
-            yield _url_of(runner, host)
+        async with serving_metrics(metrics, console), _listening(runner, app, own, host, port) as url:
+            yield url
     finally:
         stop.set()
         await asyncio.wait({tidying})
@@ -176,7 +172,32 @@ async def running_console(
         await console.close()  # again: a request may have begun work meanwhile
 
 
-def _url_of(runner: web.AppRunner, host: str) -> str:
-    address: Any = runner.addresses[0]
+@asynccontextmanager
+async def _listening(
+    runner: web.AppRunner, app: web.Application, own: ConsoleSettings, host: str, port: int
+) -> AsyncIterator[str]:
+    """Listen with bounded connections while the block runs, and yield the URL."""
+    assert runner.server is not None
+    connections = Connections(runner.server, own.is_proxy)
+    app[CONNECTIONS].append(connections)
+    loop = asyncio.get_running_loop()
+    try:
+        listener = await loop.create_server(connections.connect, host, port, backlog=BACKLOG)
+    except OSError as error:
+        raise ConfigurationError(
+            f"the console cannot listen on {host}:{port}: {system_error_text(error)}",
+            remedy="choose another --port",
+        ) from error
+    sweeping = asyncio.create_task(connections.sweep())
+    try:
+        yield _url_of(listener, host)
+    finally:
+        listener.close()
+        sweeping.cancel()
+        await asyncio.wait({sweeping})
+
+
+def _url_of(listener: asyncio.Server, host: str) -> str:
+    address: Any = listener.sockets[0].getsockname()
     name = f"[{host}]" if ":" in host else host
     return f"http://{name}:{address[1]}"
