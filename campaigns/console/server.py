@@ -60,8 +60,9 @@ def application(console: Console, table: Iterable[Route] | None = None) -> web.A
     app.on_response_prepare.append(add_security_headers)
     app.on_response_prepare.append(_note_begun)
     for route in routes() if table is None else table:
-        # GET without HEAD: a stream has no head.
         app.router.add_route(route.method, route.path, _guarded(route))
+        if route.method == "GET":
+            app.router.add_route("HEAD", route.path, _guarded(route))
     return app
 
 
@@ -125,9 +126,11 @@ def _cut(request: web.Request) -> web.Response:
 
 async def answer(request: web.Request, problem: Problem) -> web.StreamResponse:
     """Return a problem: as JSON for programs, as a page for people."""
-    if request.path.startswith(PREFIX):
-        return problem.response()
-    return await problem_page(request, problem)
+    is_of_program = request.path.startswith(PREFIX)
+    reply = problem.response() if is_of_program else await problem_page(request, problem)
+    if problem.allows:
+        reply.headers["Allow"] = ", ".join(problem.allows)
+    return reply
 
 
 async def _tidy(console: Console) -> None:
@@ -193,6 +196,7 @@ async def _listening(
         yield _url_of(listener, host)
     finally:
         listener.close()
+        connections.close_waiting()  # the end would wait for them
         sweeping.cancel()
         await asyncio.wait({sweeping})
 

@@ -31,6 +31,7 @@ from drumbeat.engine.errors import UsageError
 
 ON_UNKNOWN = ("hold", "resend-silent", "resend")
 NAME_CHARACTERS_MAX = 200
+STEPS_OF_PATHS = frozenset({".", ".."})  # no encoding keeps a browser from taking the step
 BY_EXTERNAL_ID = "external:"  # before an external id that stands for a name
 PHONE = "phone"
 
@@ -165,6 +166,13 @@ class CampaignSpec(CampaignOptions):
     def _check_names(self) -> None:
         if not self.name.strip() or len(self.name) > NAME_CHARACTERS_MAX or "\x00" in self.name:
             raise UsageError(f"a campaign's name must have 1 to {NAME_CHARACTERS_MAX} characters", key="name")
+        if self.name.strip() in STEPS_OF_PATHS:
+            raise UsageError(
+                "a campaign's name cannot be {text!r}",
+                remedy="an address and a path take it for a step upwards; use letters or digits",
+                key="name",
+                values={"text": self.name},
+            )
         if self.name.startswith(BY_EXTERNAL_ID):
             raise UsageError(
                 f"a campaign's name cannot begin with {BY_EXTERNAL_ID}",

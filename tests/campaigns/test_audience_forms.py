@@ -94,6 +94,19 @@ async def test_standard_input_gives_the_same_recipients(
         assert await planned(ready, pool, spec, "piped", audience=Path("-")) == wanted
 
 
+async def test_a_query_may_compute(ready: str, pool: Pool, spec: CampaignSpec) -> None:
+    """Also with functions that a person wrote, and with those that give another value each time."""
+    await pool.execute("CREATE FUNCTION own(text) RETURNS text LANGUAGE sql AS 'SELECT upper($1)'")
+    query = (
+        "SELECT '+5511960000000' AS phone, own('ana') AS name, coalesce(NULL, 'A' || random()) AS \"order\","
+        " (SELECT count(*) FROM pg_class TABLESAMPLE system (10)) AS note"
+    )
+    found = await planned(
+        ready, pool, spec, "sql", audience=None, audience_sql=query, audience_database=ready
+    )
+    assert found[0].recipients == 1
+
+
 async def test_a_query_gives_the_same_recipients_and_its_snapshot_is_noted(
     ready: str, pool: Pool, spec: CampaignSpec, expected: Path
 ) -> None:

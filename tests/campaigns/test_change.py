@@ -326,6 +326,15 @@ async def test_a_name_is_no_external_id(ready: str, asked: CampaignSpec) -> None
         await create_campaign(ready, replace(asked, name="external:crm-7"))
 
 
+@pytest.mark.parametrize("name", [".", "..", " .. "])
+async def test_a_name_is_no_step_of_a_path(ready: str, pool: Pool, asked: CampaignSpec, name: str) -> None:
+    """Browsers take the step, however it is encoded: its pages could not be reached."""
+    with pytest.raises(UsageError, match="cannot be '") as refused:
+        await create_campaign(ready, replace(asked, name=name))
+    assert refused.value.key == "name"
+    assert await pool.fetchval("SELECT count(*) FROM campaigns") == 0
+
+
 async def test_a_name_outranks_an_external_id(ready: str, pool: Pool, asked: CampaignSpec) -> None:
     await create_campaign(ready, replace(asked, external_id="summer"))
     await create_campaign(ready, replace(asked, name="summer"))

@@ -20,7 +20,7 @@ from tests.kit.ports import free_port
 
 SLOW = 182
 SECONDS_MAX = 20.0
-HEAD = "POST /sign-in HTTP/1.1\r\nHost: localhost\r\n"
+HEAD = "POST /sign-in HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n"
 BODY = f"{HEAD}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\nname="
 
 
@@ -149,5 +149,5 @@ def test_an_address_with_many_gives_way_before_others() -> None:
 
     many = [connect("192.0.2.1") for _ in range(3)]
     assert [each.is_cut for each in many] == [True, False, False]  # a fourth of all: its oldest goes
-    others = [connect(f"10.0.0.{n}") for n in range(6)]
+    others = [connect(f"10.0.0.{n}") for n in range(7)]
     assert not any(each.is_cut for each in others) and many[1].is_cut

@@ -15,7 +15,7 @@ from drumbeat.campaigns.campaign import Campaign
 from drumbeat.campaigns.console.campaigns.named import named_campaign
 from drumbeat.campaigns.console.campaigns.steering_shapes import ExportQuery, Matching
 from drumbeat.campaigns.console.web.attachments import attachment
-from drumbeat.campaigns.console.web.context import caller_of, console_of
+from drumbeat.campaigns.console.web.context import caller_of, console_of, wants_head
 from drumbeat.campaigns.console.web.replying import query_of
 from drumbeat.campaigns.results.export import export_columns, export_values
 from drumbeat.campaigns.results.export_files import ExportForm, ExportWriter, writer_of
@@ -58,13 +58,15 @@ async def send_export(
     pool = console.pool
     filters = asked.model_dump(mode="json", exclude_defaults=True, include=set(Matching.model_fields))
     said = {name: ", ".join(map(str, values)) for name, values in filters.items()}
-    await note_audit(pool, caller_of(request).name, "export", campaign.campaign_id, format=form.value, **said)
     response = web.StreamResponse(
         headers={
             "Content-Type": MEDIA_TYPES[form],
             "Content-Disposition": attachment(form.value, campaign.name, "recipients", zone=console.own.zone),
         }
     )
+    if wants_head(request):
+        return response
+    await note_audit(pool, caller_of(request).name, "export", campaign.campaign_id, format=form.value, **said)
     with _file(form) as file:
         writer = await asyncio.to_thread(write_to, file)
         await response.prepare(request)

@@ -23,7 +23,7 @@ from drumbeat.campaigns.console.people.shapes import (
 )
 from drumbeat.campaigns.console.people.suppression_import import import_upload
 from drumbeat.campaigns.console.web.attachments import attachment, csv_bytes
-from drumbeat.campaigns.console.web.context import Console, caller_of, console_of
+from drumbeat.campaigns.console.web.context import Console, caller_of, console_of, wants_head
 from drumbeat.campaigns.console.web.forms import next_part, part_text
 from drumbeat.campaigns.console.web.replying import value_of, worked
 from drumbeat.campaigns.console.web.uploads import discard, store_upload
@@ -72,13 +72,15 @@ async def suppressions(console: Console, asked: SuppressionsQuery) -> Suppressio
 async def export_suppressions(request: web.Request) -> web.StreamResponse:
     """Send the whole suppression list as CSV, page by page."""
     console = console_of(request)
-    await note_audit(console.pool, caller_of(request).name, "suppression-export")
     response = web.StreamResponse(
         headers={
             "Content-Type": "text/csv; charset=utf-8",
             "Content-Disposition": attachment("csv", "suppressions", zone=console.own.zone),
         }
     )
+    if wants_head(request):
+        return response
+    await note_audit(console.pool, caller_of(request).name, "suppression-export")
     await response.prepare(request)
     rows: list[tuple[object, ...]] = [EXPORT_HEADER]
     async for entry in list_suppressions(console.pool):

@@ -151,14 +151,14 @@ class Doorkeeper:
         """
         if not self._settings.serves_host(request.host):
             return Refusal(421, "wrong_host")
+        if needed is not None and caller is None:
+            return Refusal(401, "sign_in_needed")  # before its Origin: a program without a token sends none
         changes = request.method not in SAFE_METHODS
         is_program = caller is not None and caller.via is Via.TOKEN
         if changes and not is_program and not _is_same_origin(request):
             return Refusal(403, "foreign_origin")
-        if needed is None:
+        if needed is None or caller is None:
             return None
-        if caller is None:
-            return Refusal(401, "sign_in_needed")
         return None if caller.may(needed) else Refusal(403, "role_too_low")
 
 

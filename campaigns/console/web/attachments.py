@@ -10,6 +10,7 @@ from datetime import datetime
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
+_NOT_FIRST = ".- "  # a file would be hidden, or a command would take its name for an option
 _NOT_IN_NAMES = re.compile(r'[\x00-\x1f\x7f"*/:<>?\\|]+')  # some system refuses each of them
 
 
@@ -19,6 +20,7 @@ def attachment(extension: str, *parts: str, zone: str) -> str:
     """
     today = f"{datetime.now(ZoneInfo(zone)):%Y-%m-%d}"
     name = " ".join(_NOT_IN_NAMES.sub("-", part) for part in (*parts, today)) + f".{extension}"
+    name = name.lstrip(_NOT_FIRST)
     plain = name.encode("ascii", "replace").decode().replace("?", "_")
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name)}"
 

@@ -155,6 +155,12 @@ class Connections:
         """Return the connection of a request, or None if it is gone."""
         return None if request.transport is None else self._open.get(request.transport)
 
+    def close_waiting(self) -> None:
+        """Close the connections that keep us waiting, when the console ends."""
+        for each in list(self._open.values()):
+            if each.keeps_waiting:
+                each.cut()
+
     def __len__(self) -> int:
         return len(self._open)
 

@@ -139,6 +139,11 @@ def own_path(request: web.Request) -> str:
     return resource.canonical.format(**{**request.match_info, "name": name})
 
 
+def wants_head(request: web.Request) -> bool:
+    """Return whether the request wants the head of a reply alone. A long reply need not be made for it."""
+    return request.method == "HEAD"
+
+
 def has_left(request: web.Request) -> bool:
     """Return whether the client has closed the connection. Then nobody reads the rest of the reply."""
     return request.transport is None or request.transport.is_closing()

@@ -98,7 +98,8 @@ CODES = sorted({*MESSAGES, *_STATUSES})
 @dataclass(frozen=True, slots=True)
 class Problem:
     """A problem. `where` and `remedy` are empty if they are not known. `wait_s`: seconds until the same
-    request may work. `texts` make the error again from which the problem is, if it is one of ours.
+    request may work. `texts` make the error again from which the problem is, if it is one of ours. `allows`:
+    the methods that the address takes, if it does not take this one.
     """
 
     status: int
@@ -108,6 +109,7 @@ class Problem:
     remedy: str = ""
     wait_s: float | None = None
     texts: Mapping[str, Any] | None = field(default=None, compare=False)
+    allows: tuple[str, ...] = ()
 
     def told(self, name_of: Callable[[str], str]) -> tuple[str, str]:
         """Return what happened and the remedy. `name_of` gives the name of an option by its key."""
@@ -187,7 +189,8 @@ def _of_refusal(error: ServiceError) -> Problem:
 def _of_http(error: web.HTTPException) -> Problem:
     codes = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}
     code = codes.get(error.status, "wrong_input" if error.status < 500 else "unexpected")
-    return Problem(error.status, code, MESSAGES[code])
+    allows = error.allowed_methods if isinstance(error, web.HTTPMethodNotAllowed) else ()
+    return Problem(error.status, code, MESSAGES[code], allows=tuple(sorted(allows)))
 
 
 def _explain(problem: ErrorDetails) -> str:

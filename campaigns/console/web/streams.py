@@ -15,7 +15,7 @@ from contextlib import suppress
 import orjson
 from aiohttp import web
 
-from drumbeat.campaigns.console.web.context import console_of, has_left, maybe_caller
+from drumbeat.campaigns.console.web.context import console_of, has_left, maybe_caller, wants_head
 from drumbeat.engine.store.database import LOST_CONNECTION
 
 PERIOD_S = 1.0
@@ -35,14 +35,16 @@ async def stream_events(
     """
     console = console_of(request)
     first = await read()  # an error is still an ordinary reply
+    response = web.StreamResponse(
+        headers={
+            "Content-Type": "text/event-stream",
+            "Cache-Control": "no-store",
+            "X-Accel-Buffering": "no",  # of proxies that know it: pass each event on at once
+        }
+    )
+    if wants_head(request):
+        return response
     with console.streams.one():
-        response = web.StreamResponse(
-            headers={
-                "Content-Type": "text/event-stream",
-                "Cache-Control": "no-store",
-                "X-Accel-Buffering": "no",  # of proxies that know it: pass each event on at once
-            }
-        )
         await response.prepare(request)
         with suppress(ConnectionResetError):
             await response.write(f"retry: {RETRY_MS}\n\n".encode())
