@@ -1,5 +1,6 @@
 """What each role may not do, written out: a route that is added must be added here."""
 
+import re
 from typing import NamedTuple
 
 import pytest
@@ -9,6 +10,7 @@ from drumbeat.campaigns.console.web.roles import Role, permits
 from drumbeat.campaigns.console.web.users import store_user
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import Caller
+from tests.console.plain_browser import PASSWORD
 
 # Everything else may be done by whoever may look.
 ONLY_SEND = {
@@ -144,27 +146,78 @@ class Asked(NamedTuple):
 ALL = [Asked(f"{each.method} {each.path}", each.method, each.path.format(**VALUES)) for each in routes()]
 
 
+HEADS = [
+    Asked(each.name.replace("GET", "HEAD", 1), "HEAD", each.path) for each in ALL if each.method == "GET"
+]
+
+
+async def refused_to(caller: Caller, routes: list[Asked]) -> set[str]:
+    """The routes that the caller may not use. No route fails, whoever asks it for what does not exist."""
+    refused = set()
+    for route in routes:
+        reply = await caller(route.method, route.path)
+        assert reply.status not in (401, 405) and reply.status < 500, (route.name, reply.status)
+        if reply.status == 403:
+            refused.add(route.name)
+    return refused
+
+
+KNOWN = [each for each in ALL if each.name not in EVERYBODY]
+
+
 @pytest.mark.parametrize("role", Role)
 async def test_what_a_role_may_not_do_is_refused(callers: dict[Role, Caller], role: Role) -> None:
-    refused = set()
-    for route in ALL:
-        if route.name not in EVERYBODY:
-            reply = await callers[role](route.method, route.path)
-            assert reply.status != 401, route.name
-            if reply.status == 403:
-                refused.add(route.name)
-    assert refused == FORBIDDEN[role]
+    assert await refused_to(callers[role], KNOWN) == FORBIDDEN[role]
+
+
+@pytest.mark.parametrize("role", Role)
+async def test_the_head_of_a_page_needs_the_role_of_the_page(callers: dict[Role, Caller], role: Role) -> None:
+    wanted = {name.replace("GET", "HEAD", 1) for name in FORBIDDEN[role] if name.startswith("GET")}
+    assert await refused_to(callers[role], HEADS) == wanted
+
+
+@pytest.mark.parametrize("role", Role)
+async def test_a_session_may_do_what_a_token_of_its_role_may(pool: Pool, url: str, role: Role) -> None:
+    """With the token of its pages, in a header; what ends the session or changes its user comes last."""
+    await store_user(pool, "ana", role, PASSWORD, actor="test")
+    browser = Caller(url)
+    entered = await browser.post(
+        "/sign-in", data={"name": "ana", "password": PASSWORD}, headers={"Origin": url}
+    )
+    browser.headers = {"Cookie": entered.headers["Set-Cookie"].partition(";")[0], "Origin": url}
+    found = re.search(r'name="csrf" value="(\w+)"', (await browser.get("/campaigns")).text)
+    assert found is not None
+    browser.headers["X-CSRF-Token"] = found[1]
+    assert (
+        await refused_to(browser, [each for each in KNOWN if each.name != "POST /sign-out"])
+        == FORBIDDEN[role]
+    )
+
+
+@pytest.mark.parametrize("role", Role)
+async def test_a_session_changes_nothing_without_the_token_of_its_pages(
+    pool: Pool, url: str, role: Role
+) -> None:
+    await store_user(pool, "ana", role, PASSWORD, actor="test")
+    browser = Caller(url)
+    entered = await browser.post(
+        "/sign-in", data={"name": "ana", "password": PASSWORD}, headers={"Origin": url}
+    )
+    browser.headers = {"Cookie": entered.headers["Set-Cookie"].partition(";")[0], "Origin": url}
+    changes = [each for each in KNOWN if each.method != "GET"]
+    assert await refused_to(browser, changes) == {each.name for each in changes}
 
 
 async def test_who_is_not_known_may_do_nothing(pool: Pool, url: str) -> None:
     await store_user(pool, "ana", Role.LOOK, None, actor="test")
     stranger, allowed = Caller(url), set()
-    for route in ALL:
+    for route in [*ALL, *HEADS]:
         reply = await stranger(route.method, route.path, headers={"Origin": url})
         to_sign_in = reply.status == 303 and reply.headers["Location"].startswith("/sign-in")
         if not (to_sign_in or reply.status == 401):
             allowed.add(route.name)
-    assert allowed == EVERYBODY
+    heads = {each.replace("GET", "HEAD", 1) for each in EVERYBODY if each.startswith("GET")}
+    assert allowed == EVERYBODY | heads
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "of-manage"])
