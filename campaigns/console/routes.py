@@ -142,6 +142,7 @@ ROWS = (
     Row(LOOK, {f"GET {CAMPAIGN}/export": export_pages.export}, Operation(
         "GET", f"{CAMPAIGN}/export", "Export recipients by a filter, as CSV or as `format` says",
         exporting.export, query=ExportQuery, media_type=CSV,
+        other_media_types=tuple(exporting.MEDIA_TYPES.values()),
     ), EXPORTS),
     Row(LOOK, {f"GET {CAMPAIGN}/exports": export_pages.show_export}),
     Row(LOOK, {f"GET {CAMPAIGN}/message": message_pages.show_message}, of_action(

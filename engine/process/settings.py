@@ -199,7 +199,7 @@ class Settings(BaseSettings):
     console_user_header: HeaderName | None = None
     """A header in which a trusted proxy names the user of the console."""
     console_proxies: Networks | None = None
-    """The addresses or networks of proxies before the console, separated by commas; also their
+    """The addresses or networks of all proxies before the console, separated by commas; also their
     `X-Forwarded-For` counts.
     """
     console_upload_mib: int = Field(default=200, ge=1)

@@ -76,7 +76,10 @@ def _describe(role: Role | None, operation: Operation, schemas: dict[str, Schema
         "responses": {
             str(operation.status): {
                 "description": "Done",
-                "content": {operation.media_type: {"schema": reply}},
+                "content": {
+                    kind.partition(";")[0]: {"schema": reply}
+                    for kind in (operation.media_type, *operation.other_media_types)
+                },
             },
             "default": {
                 "description": "A problem",

@@ -29,7 +29,8 @@ Action = Callable[..., Awaitable[Any]]
 @dataclass(frozen=True, slots=True)
 class Operation:
     """An operation of the interface. Its reply is what the action returns, or what the handler sends if it
-    has one. `reply` is the class that describes the reply; None stands for any text of the media type.
+    has one. `reply` is the class that describes the reply; None stands for any text of the media type, or of
+    `other_media_types`, which a parameter asks for.
 
     `takes_key`: it takes an Idempotency-Key. `needs_key`: it needs one. `takes_long`: it may be answered with
     202 and the address of its job. `is_costly`: whether that job waits for its turn. `own_name`: finds the
@@ -45,6 +46,7 @@ class Operation:
     request: type[BaseModel] | None = None
     status: int = 200
     media_type: str = JSON
+    other_media_types: tuple[str, ...] = ()
     request_type: str = JSON
     takes_key: bool = False
     needs_key: bool = False
