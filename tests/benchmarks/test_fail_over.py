@@ -35,11 +35,16 @@ def test_a_report_that_got_worse_ends_with_3_and_names_the_figures(
 
 def test_what_cannot_be_judged_never_passes(drumbeat: Drumbeat, tmp_path: Path) -> None:
     other = report(load=replace(LOAD, numbers=4))
-    a, b, stages = kept(tmp_path, a=report(), b=other, stages=stages_report())
+    a, b, stages, part = kept(
+        tmp_path, a=report(), b=other, stages=stages_report(), part=report() | {"pace": report()["pace"][:1]}
+    )
     loads = drumbeat("bench", "compare", a, b, "--fail-over", "10%")
     assert (loads.exit_code, "different loads" in loads.complaint) == (78, True)
     lacking = drumbeat("bench", "compare", a, stages, "--fail-over", "10%")
     assert (lacking.exit_code, "B lacks engine, durable" in lacking.complaint) == (78, True)
+    lacking = drumbeat("bench", "compare", a, part, "--fail-over", "10%")
+    assert (lacking.exit_code, "B lacks one number" in lacking.complaint) == (78, True)
+    assert drumbeat("bench", "compare", part, a, "--fail-over", "10%").exit_code == 0
     assert drumbeat("bench", "compare", a, stages).exit_code == 0
 
 
