@@ -174,9 +174,17 @@ def _sender(series: Series, engine: Series | None) -> dict[str, Any]:
             "by_cpu": _spread([run.cpu_us / engine_run.cpu_us for engine_run, run in pairs]),
         },
         "latency_ms": typical.latency_ms,
+        "latency_spread_ms": _latency_spread(series.runs),
         "histogram_ms": typical.histogram,
         "events": None if typical.events is None else asdict(typical.events),
     }
+
+
+def _latency_spread(runs: Sequence[Run]) -> dict[str, dict[str, Any]]:
+    """Return each percentile of the reply times over the repeats, in ms by its name."""
+    names = dict.fromkeys(name for run in runs for name in run.latency_ms)
+    spreads = {name: _spread([run.latency_ms.get(name) for run in runs]) for name in names}
+    return {name: spread for name, spread in spreads.items() if spread is not None}
 
 
 def _headroom(runs: Sequence[Run], senders: int) -> dict[str, Any]:
@@ -214,6 +222,7 @@ def _pace(row: PaceRow, *, own: bool) -> dict[str, Any]:
         "largest_at_service": _spread([pace.largest_at_service for pace in paces]),
         "throttled": _spread([pace.throttled for pace in paces]),
         "latency_ms": typical.latency_ms,
+        "latency_spread_ms": _latency_spread(series.runs),
         "by_second": typical.by_second,
     }
 

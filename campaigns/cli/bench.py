@@ -13,11 +13,9 @@ import orjson
 import typer
 
 from drumbeat.benchmarks.harness.results import Load
-from drumbeat.benchmarks.report.compare import compare as compare_reports
-from drumbeat.benchmarks.report.content import FILE_NAME, read_report, report_of
+from drumbeat.benchmarks.report.content import FILE_NAME, report_of
 from drumbeat.benchmarks.report.text import (
     Table,
-    comparison_table,
     conditions_rows,
     headline,
     latency_tables,
@@ -37,6 +35,7 @@ from drumbeat.benchmarks.suite import (
     measurements,
     run_suite,
 )
+from drumbeat.campaigns.cli.bench_compare import compare
 from drumbeat.campaigns.cli.bench_progress import progress_of
 from drumbeat.campaigns.cli.options import Json, Quiet
 from drumbeat.campaigns.cli.printing import note, print_json, print_rows
@@ -144,34 +143,7 @@ def bench(
     _show(_measure(request, output, quiet=quiet, as_json=json), as_json=json)
 
 
-@app.command()
-def compare(
-    a: Annotated[Path, typer.Argument(help="A report: its directory or its report.json.")],
-    b: Annotated[Path, typer.Argument(help="The report to compare it with.")],
-    json: Json = False,
-) -> None:
-    """Compare two reports: what changed, by how much, and whether that exceeds the spread of the repeats."""
-    reports = {"A": read_report(a), "B": read_report(b)}
-    try:
-        found = compare_reports(*reports.values())
-        heads = [f"{name}: {_head(report)}" for name, report in reports.items()]
-    except (AttributeError, KeyError, TypeError) as error:
-        what = (
-            f"one of the two is not a complete report of `drumbeat bench` ({type(error).__name__}: {error})"
-        )
-        raise ConfigurationError(what, where=f"{a}, {b}") from None
-    if json:
-        print_json(found.as_json())
-        return
-    typer.echo("\n".join(heads))
-    table = comparison_table(found)
-    print_rows(table.headings, list(table.rows))
-    for line in (*found.differences, *found.missing):
-        typer.echo(f"different conditions: {line}")
-
-
-def _head(report: dict[str, Any]) -> str:
-    return f"{report['conditions']['command']}, {report['conditions']['date']}, {report['made_by']}"
+app.command("compare")(compare)
 
 
 def _parts(only: list[str] | None) -> tuple[Part, ...]:

@@ -90,3 +90,62 @@ def test_stages_and_costs_are_compared_too() -> None:
         "per second",
         "175,000 (150,000–200,000)",
     )
+
+
+def rewritten(content: dict[str, Any], values: list[float]) -> dict[str, Any]:
+    """A figure over repeats with these values, the median first."""
+    return content | {"median": values[0], "least": min(values), "most": max(values), "values": values}
+
+
+def test_reply_times_and_throttles_stand_beside_each_other() -> None:
+    rows = {(row.what, row.figure): row for row in compare(report(), report()).rows}
+    assert rows["engine, durable", "p50 ms"].a["values"] == [1.5] * 3
+    assert rows["engine, durable", "p99 ms"].b["median"] == 2.75
+    assert rows["pace of one number", "p99 ms"].own
+    assert rows["pace of engine, durable", "throttled requests"].a["median"] == 0.0625
+    assert not rows["plain aiohttp loop", "p99 ms"].own
+
+
+def test_a_report_that_has_reply_times_of_one_repeat_only_is_compared_too() -> None:
+    older = report()
+    for entry in (*older["senders"], *older["pace"]):
+        del entry["latency_spread_ms"]
+    rows = {(row.what, row.figure): row for row in compare(older, report()).rows}
+    assert rows["engine, durable", "p99 ms"].a["values"] == [2.75]
+
+
+@pytest.mark.parametrize(
+    ("values", "share", "counts"),
+    [
+        ([3.3, 3.2, 3.4], 0.1, True),  # 20 % more
+        ([3.3, 3.2, 3.4], 0.25, False),
+        ([3.3, 2.7, 3.4], 0.1, False),  # within the spread
+        ([2.0, 1.9, 2.1], 0.1, False),  # better
+        ([3.3], 0.1, True),  # one repeat has no spread
+    ],
+)
+def test_what_counts_as_worse_is_beyond_the_share_and_the_spread(
+    values: list[float], share: float, counts: bool
+) -> None:
+    slower = report()
+    p99 = sender(slower, "engine")["latency_spread_ms"]["p99"]
+    sender(slower, "engine")["latency_spread_ms"]["p99"] = rewritten(p99, values)
+    worse = compare(report(), slower).worse_than(share)
+    assert [(row.what, row.figure) for row in worse] == ([("engine, durable", "p99 ms")] if counts else [])
+
+
+def test_less_of_what_should_be_more_is_worse_and_a_baseline_never_counts() -> None:
+    slower = report()
+    for name in ("engine", "plain_loop"):
+        figures = sender(slower, name)
+        figures["per_s"] = rewritten(figures["per_s"], [100.0, 101.0, 99.0])
+    worse = compare(report(), slower).worse_than(0.1)
+    assert [(row.what, row.figure) for row in worse] == [("engine, durable", "messages/s")]
+    assert compare(slower, report()).worse_than(0.0) == ()
+
+
+def test_a_figure_that_was_0_is_worse_by_more_than_any_share() -> None:
+    calm, throttled = report(), report()
+    calm["pace"][0]["throttled"] = rewritten(calm["pace"][0]["throttled"], [0.0, 0.0, 0.0])
+    (row,) = compare(calm, throttled).worse_than(9.0)
+    assert (row.figure, row.change) == ("throttled requests", None)
