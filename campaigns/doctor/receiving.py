@@ -6,8 +6,10 @@ from drumbeat.campaigns.doctor.finding import Finding, ok, warn
 from drumbeat.campaigns.duration import duration
 from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.campaigns.sql import statements
+from drumbeat.engine.core.limits.opt_out import read_word
 from drumbeat.engine.core.sanitise import sanitise
 from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.opt_out_words import Words
 from drumbeat.engine.webhooks.refusals import Refusal
 
 REMEDIES = {
@@ -33,7 +35,16 @@ async def check_receiving(pool: Pool) -> list[Finding]:
         for each in await pool.fetch(sql["refusals"])
     ]
     aside = [_set_aside(each["problem"], each["events"]) for each in await pool.fetch(sql["set_aside"])]
-    return [_last_event(row["last_event_at"]), *refused, *aside, *_untied(row["untied"])]
+    untied = row["untied"] + await _stops_of_nobody(pool)
+    return [_last_event(row["last_event_at"]), *refused, *aside, *_untied(untied)]
+
+
+async def _stops_of_nobody(pool: Pool) -> int:
+    """Count the messages that opt out and whose senders have no phone that is known."""
+    async with pool.acquire() as connection:
+        words = (await Words.read(connection)).out
+        rows = await connection.fetch(statements("doctor")["untied_messages"])
+    return sum(read_word(row["body"], words) is not None for row in rows)
 
 
 def _last_event(last_at: datetime | None) -> Finding:

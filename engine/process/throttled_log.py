@@ -41,3 +41,26 @@ class ThrottledLog:
         """Resolve the problem if it has not occurred for `quiet_ns`. Call it regularly."""
         if self._throttle.resolve_if_quiet(monotonic_ns(), quiet_ns):
             log.info(self._end, **fields)
+
+
+class ThrottledLogs:
+    """The logs of problems of one kind that differ in a word. Each word has a line of its own a minute."""
+
+    WORDS_MAX = 50  # a word may hold what others wrote; further ones share a log
+
+    def __init__(self, event: str, end: str, field: str) -> None:
+        """Name the events, as ThrottledLog does, and the field that holds the word."""
+        self._event, self._end, self._field = event, end, field
+        self._logs: dict[str, ThrottledLog] = {}
+
+    def report(self, word: str) -> None:
+        """Report that the problem occurred with this word."""
+        key = word if word in self._logs or len(self._logs) < self.WORDS_MAX else "others"
+        self._logs.setdefault(key, ThrottledLog(self._event, self._end)).report(**{self._field: word})
+
+    def check_quiet(self, quiet_ns: int) -> None:
+        """Resolve the problems that have not occurred for `quiet_ns`. Call it regularly."""
+        for word, log_of_word in list(self._logs.items()):
+            log_of_word.check_quiet(quiet_ns, **{self._field: word})
+            if not log_of_word.is_reported:
+                del self._logs[word]

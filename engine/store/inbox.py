@@ -23,7 +23,7 @@ from drumbeat.engine.store.opt_out_events import act_on_events, keep_events
 from drumbeat.engine.store.opt_out_words import note_opt_outs
 from drumbeat.engine.store.packing import GroupRow, pack
 from drumbeat.engine.store.queries import queries
-from drumbeat.engine.store.quoted_senders import note_ids, with_senders
+from drumbeat.engine.store.quoted_senders import ids_in, note_ids, with_senders
 
 # A delay of this length only makes an attempt in doubt wait longer before it counts as probably not sent.
 EVENT_FLOW_S = 1.0
@@ -57,7 +57,8 @@ async def write_together(connection: Connection, parsed: Parsed, event_flow: Eve
     statuses = parsed.statuses
     groups = pack(statuses)
     numbers = event_flow.unreported({number for status in statuses if (number := status[PHONE_NUMBER_ID])})
-    others = parsed.messages or parsed.account or parsed.unreadable or parsed.opt_outs or parsed.opted_out
+    refusals = parsed.opt_outs or parsed.opted_out
+    others = parsed.messages or parsed.account or parsed.unreadable or refusals or parsed.people
     if len(groups) == 1 and not (numbers or others):
         # One statement is a transaction: one round trip instead of three.
         await _write_group(connection, groups[0])
@@ -67,6 +68,8 @@ async def write_together(connection: Connection, parsed: Parsed, event_flow: Eve
             await _write_group(connection, group)
         if numbers:
             await connection.execute(queries("inbox")["note_flow"], list(numbers))
+        if parsed.people:
+            await note_ids(connection, parsed.people)
         messages = await _keep_messages(connection, parsed.messages) if parsed.messages else []
         if parsed.account:
             await _write_account(connection, parsed.account)
@@ -100,7 +103,7 @@ async def _keep_messages(
     rows = await connection.fetch(queries("inbox")["keep_messages"], *columns, waits_s)
     new = {row["wamid"] for row in rows}
     kept = [message for message in messages if message.wamid in new]
-    await note_ids(connection, kept)  # a repeated message may be older than what is known since
+    await note_ids(connection, ids_in(kept))
     return kept
 
 

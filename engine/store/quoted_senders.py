@@ -2,12 +2,12 @@
 earlier event had both.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import orjson
 
 from drumbeat.engine.core.events.people import quoted_wamid
-from drumbeat.engine.core.events.records import IncomingMessage
+from drumbeat.engine.core.events.records import IncomingMessage, PersonId
 from drumbeat.engine.core.phone_aliases import phone_aliases
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.queries import queries
@@ -34,15 +34,25 @@ async def with_senders(connection: Connection, messages: Sequence[IncomingMessag
     return [message._replace(sender=phones.get(message.wamid, message.sender)) for message in messages]
 
 
-async def note_ids(connection: Connection, messages: Sequence[IncomingMessage]) -> None:
-    """Store which id belongs to which phone, and have earlier messages of the id looked at again."""
-    pairs = {
-        message.user_id: int(message.sender)
-        for message in messages
-        if message.user_id and phone_aliases(message.sender)
+def ids_in(messages: Iterable[IncomingMessage]) -> list[PersonId]:
+    """Return the senders whom a message names by phone and by id."""
+    return [
+        PersonId(message.user_id, message.sender, message.sent_at) for message in messages if message.user_id
+    ]
+
+
+async def note_ids(connection: Connection, people: Iterable[PersonId]) -> None:
+    """Store which id belongs to which phone, and have earlier events of the id looked at again.
+
+    The latest phone of an id counts, by the service's time.
+    """
+    latest = {
+        person.user_id: person
+        for person in sorted(people, key=lambda person: person.seen_at)
+        if phone_aliases(person.phone)
     }
-    if pairs:
-        ids = sorted(pairs)
-        sql = queries("opt_outs")
-        await connection.execute(sql["note_ids"], ids, [pairs[each] for each in ids])
+    if latest:
+        sql, ids = queries("opt_outs"), sorted(latest)
+        phones = [int(latest[each].phone) for each in ids]
+        await connection.execute(sql["note_ids"], ids, phones, [latest[each].seen_at for each in ids])
         await connection.execute(sql["look_again"], ids)

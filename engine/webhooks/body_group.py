@@ -37,31 +37,39 @@ class BodyGroup:
             yield body, parse(body, self._product, ours=self._ours)
 
 
-async def write(connection: Connection, group: BodyGroup, event_flow: EventFlow | None = None) -> None:
-    """Commit the group.
+async def write(
+    connection: Connection, group: BodyGroup, event_flow: EventFlow | None = None
+) -> list[Parsed]:
+    """Commit the group. Return what was committed: parts that the store refused are among `unreadable`.
 
     If the database is lost or fails, its error is raised and no body may be answered with 200.
     """
     event_flow = event_flow or EventFlow()
-    if await _refusal(connection, group.parsed, event_flow) is not None:
-        for body, parsed in group.apart():
-            await _write_alone(connection, body, parsed, event_flow)
+    if await _refusal(connection, group.parsed, event_flow) is None:
+        return [group.parsed]
+    stored = []
+    for body, parsed in group.apart():
+        stored += await _write_alone(connection, body, parsed, event_flow)
+    return stored
 
 
-async def _write_alone(connection: Connection, body: bytes, parsed: Parsed, event_flow: EventFlow) -> None:
+async def _write_alone(
+    connection: Connection, body: bytes, parsed: Parsed, event_flow: EventFlow
+) -> list[Parsed]:
     """Commit one body. If the store refuses it, halve its events until each refused one stands alone.
 
     The body is kept for the refused events.
     """
     if (error := await _refusal(connection, parsed, event_flow)) is None:
-        return
+        return [parsed]
     halves = parsed.halves()
     if halves is None:
         problem = Unreadable(body, f"the store refused it: {error}"[:200])
-        await write_together(connection, Parsed(unreadable=[problem]), event_flow)
-        return
-    for half in halves:
-        await _write_alone(connection, body, half, event_flow)
+        refused = Parsed(unreadable=[problem], foreign=parsed.foreign)
+        await write_together(connection, refused, event_flow)
+        return [refused]
+    first, rest = [await _write_alone(connection, body, half, event_flow) for half in halves]
+    return [Parsed(foreign=parsed.foreign), *first, *rest]
 
 
 async def _refusal(connection: Connection, parsed: Parsed, event_flow: EventFlow) -> Exception | None:

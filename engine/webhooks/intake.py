@@ -13,7 +13,7 @@ import asyncpg
 from drumbeat.engine.core.events.origin import Origin, Ours
 from drumbeat.engine.core.events.records import Parsed
 from drumbeat.engine.core.units import SECOND_NS
-from drumbeat.engine.process.throttled_log import ThrottledLog
+from drumbeat.engine.process.throttled_log import ThrottledLog, ThrottledLogs
 from drumbeat.engine.store.database import LOST_CONNECTION, OwnConnection, Pool
 from drumbeat.engine.store.inbox import EventFlow, read_our_numbers
 from drumbeat.engine.webhooks.body_group import BodyGroup, write
@@ -79,7 +79,7 @@ class Intake:
                 Origin.UNKNOWN_NUMBER: ("events_of_unknown_number_kept", "events_of_unknown_number_ended"),
             }.items()
         }
-        self._set_aside = ThrottledLog("events_set_aside", "events_set_aside_ended")
+        self._set_aside = ThrottledLogs("events_set_aside", "events_set_aside_ended", "reason")
         self._wake = asyncio.Event()
         self._flow = EventFlow()
 
@@ -155,43 +155,47 @@ class Intake:
         return waiting
 
     async def _commit(self, waiting: _Waiting, connection: OwnConnection) -> None:
-        committed = False
+        stored = None
         self._commits += 1
         try:
-            committed = await self._write(waiting.group, connection)
+            stored = await self._write(waiting.group, connection)
         finally:
             self._commits -= 1
             self._wake.set()
-            self._finish(waiting, committed)
+            self._finish(waiting, stored)
 
-    async def _write(self, group: BodyGroup, own: OwnConnection) -> bool:
+    async def _write(self, group: BodyGroup, own: OwnConnection) -> list[Parsed] | None:
+        """Return what was committed; None if the database is away."""
         try:
             async with asyncio.timeout(self._commit_timeout_s), own.use() as connection:
-                await write(connection, group, self._flow)
+                stored = await write(connection, group, self._flow)
         except _AWAY as error:
             self._not_stored.report(problem=type(error).__name__, answered=503)
             self.healthy = False
-            return False
+            return None
         self._not_stored.resolve()
         self.healthy = True
-        return True
+        return stored
 
-    def _finish(self, waiting: _Waiting, committed: bool) -> None:
+    def _finish(self, waiting: _Waiting, stored: list[Parsed] | None) -> None:
         self._metrics.waiting -= waiting.group.events
         self._bytes -= waiting.body_bytes
-        if committed:
-            _count(self._metrics, waiting.group.parsed)
-            for foreign in waiting.group.parsed.foreign:
-                self._foreign[foreign.origin].report(waba_id=foreign.account, number=foreign.number)
-            for part in waiting.group.parsed.unreadable:
-                if part.phone_number_id is None:
-                    self._set_aside.report(reason=part.problem)
+        for parsed in stored or ():
+            self._tell(parsed)
         for done in waiting.dones:
-            done(committed)
-        if committed:
+            done(stored is not None)
+        if stored is not None:
             self._metrics.commits += 1
             if self._committed is not None:
                 self._committed.set()
+
+    def _tell(self, stored: Parsed) -> None:
+        _count(self._metrics, stored)
+        for foreign in stored.foreign:
+            self._foreign[foreign.origin].report(waba_id=foreign.account, number=foreign.number)
+        for part in stored.unreadable:
+            if part.phone_number_id is None:
+                self._set_aside.report(part.problem)
 
 
 def _count(metrics: Metrics, parsed: Parsed) -> None:

@@ -18,6 +18,7 @@ from drumbeat.engine.core.events.people import (
     PREFERENCES_FIELD,
     SYSTEM,
     change_of_number,
+    people_beside,
     preferences_in,
     sender_of,
     user_id_of,
@@ -144,7 +145,10 @@ class Reader:
             self._read_statuses(statuses, number, origin)
         if origin is not Origin.OURS:
             self._set_apart(change, Foreign(origin, account, number), has_statuses=bool(statuses))
-        elif field == "messages":
+            return
+        if statuses and "contacts" in value:
+            self._parsed.people += people_beside(value, "statuses", self._now())
+        if field == "messages":
             if not statuses or "messages" in value:
                 self._read_messages(value, entry, number, has_statuses=bool(statuses))
         elif field == PREFERENCES_FIELD:
@@ -187,6 +191,7 @@ class Reader:
     def _read_preferences(self, value: dict[str, Any], entry: dict[str, Any]) -> None:
         found = preferences_in(value, read_time(entry.get("time")), self._now())
         self._parsed.opt_outs += [event for event in found if event is not None]
+        self._parsed.people += people_beside(value, PREFERENCES_FIELD, self._now())
         if not found or None in found:
             self._read_account(PREFERENCES_FIELD, value, entry)
 

@@ -27,7 +27,7 @@ class Reread:
 
 
 async def reread(pool: Pool, product: str, accounts: frozenset[str], *, dry_run: bool = False) -> Reread:
-    """Read each event that was set aside when this began. With `dry_run`, only say which could be read.
+    """Read each event that was set aside when this began. With `dry_run`, roll back what each would change.
 
     Each has a transaction of its own: a kill leaves it set aside or applied, and a repeat changes nothing.
     """
@@ -36,22 +36,28 @@ async def reread(pool: Pool, product: str, accounts: frozenset[str], *, dry_run:
     begun_at, after = await pool.fetchval("SELECT now()"), ""
     while keys := await pool.fetch(sql["set_aside"], after, begun_at, AT_ONCE):
         for row in keys:
-            async with pool.acquire() as connection, connection.transaction():
-                await _read(connection, row["event_key"], BodyGroup(product, ours), found, dry_run=dry_run)
+            async with pool.acquire() as connection:
+                transaction = connection.transaction()
+                await transaction.start()
+                try:
+                    await _read(connection, row["event_key"], BodyGroup(product, ours), found)
+                except BaseException:
+                    await transaction.rollback()
+                    raise
+                await (transaction.rollback() if dry_run else transaction.commit())
         after = keys[-1]["event_key"]
     return found
 
 
-async def _read(connection: Connection, key: str, group: BodyGroup, found: Reread, *, dry_run: bool) -> None:
+async def _read(connection: Connection, key: str, group: BodyGroup, found: Reread) -> None:
     sql = queries("inbox")
     row = await connection.fetchrow(sql["lock_set_aside"], key)
     if row is None:  # another process reads it
         return
     group.add(row["body"])
-    if dry_run or group.parsed.unreadable:
-        problems = [part.problem for part in group.parsed.unreadable]
-        _count(found, problems[0] if problems else None)
-        if dry_run or not _has_events(group):
+    if group.parsed.unreadable:
+        _count(found, group.parsed.unreadable[0].problem)
+        if not _has_events(group):
             return
     await connection.execute(sql["delete_set_aside"], key)
     await write(connection, group)

@@ -86,7 +86,9 @@ async def test_what_the_store_refused_stays_until_it_can_be_stored(
         patched.setattr(body_group, "write_together", refuse)
         async with pool.acquire() as connection:
             await store(connection, body)
+        shown = await reread(pool, PRODUCT, ACCOUNTS, dry_run=True)
         found = await reread(pool, PRODUCT, ACCOUNTS)
+        assert shown == found
         assert dict(found.left) == {"the store refused it: an odd message": 1}
     assert (await reread(pool, PRODUCT, ACCOUNTS)).read == 1
     assert await pool.fetchval("SELECT count(*) FROM incoming_messages") == 1

@@ -11,6 +11,11 @@ SELECT (SELECT max(last_event_at) FROM event_flow) AS last_event_at,
        (SELECT count(*) FROM opt_out_events
         WHERE phone IS NULL AND kind <> 'changed' AND occurred_at > now() - interval '30 days') AS untied;
 
+-- name: untied_messages
+-- Messages of the last weeks whose senders are no phones. They are few.
+SELECT body FROM incoming_messages WHERE sender !~ '^[0-9]{5,15}$' AND sent_at > now() - interval '30 days'
+ORDER BY sent_at DESC LIMIT 10000;
+
 -- name: refusals
 SELECT reason, sum(refused)::bigint AS refused, max(minute) AS last_at
 FROM callback_refusals WHERE minute > now() - interval '1 hour'

@@ -13,6 +13,7 @@ from drumbeat.engine.core.events.records import (
     RECIPIENT,
     SEQ,
     OptOutEvent,
+    PersonId,
     StatusRow,
 )
 from drumbeat.engine.core.events.values import list_or_empty, read_identifier, read_text, read_time
@@ -111,7 +112,27 @@ def _preference(
     phone = phone_digits(read_text(part.get("wa_id")) or "") or _phone_in(contacts, user_id)
     at = read_time(part.get("timestamp")) or entry_at
     key = _key(kind, phone or user_id or "", category, _moment(at))
-    return OptOutEvent(key, kind, _phone(phone), None, None, None, None, category, None, at or now)
+    named = None if phone else user_id
+    return OptOutEvent(key, kind, _phone(phone), None, None, None, None, category, None, at or now, 0, named)
+
+
+def people_beside(value: Mapping[str, Any], name: str, now: datetime) -> list[PersonId]:
+    """Return whom a change names by phone and by id, in its contacts or in the parts of its list `name`.
+
+    They were seen at the time of the first part, or `now`.
+    """
+    parts = [part for part in list_or_empty(value.get(name)) if isinstance(part, dict)]
+    contacts = [contact for contact in list_or_empty(value.get("contacts")) if isinstance(contact, dict)]
+    named = [
+        (user_id, phone)
+        for person in (*contacts, *parts)
+        if (user_id := read_identifier(person.get("user_id"))) is not None
+        and (phone := phone_digits(read_text(person.get("wa_id")) or "")) is not None
+    ]
+    if not named:
+        return []
+    seen_at = (read_time(parts[0].get("timestamp")) if parts else None) or now
+    return [PersonId(user_id, phone, seen_at) for user_id, phone in named]
 
 
 def change_of_number(message: Mapping[str, Any], now: datetime) -> OptOutEvent | None:

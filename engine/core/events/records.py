@@ -74,12 +74,20 @@ class IncomingMessage(NamedTuple):
     user_id: str | None = None
 
 
+class PersonId(NamedTuple):
+    """The service's id of a person, beside the digits of their phone, as an event of `seen_at` had them."""
+
+    user_id: str
+    phone: str
+    seen_at: datetime
+
+
 class OptOutEvent(NamedTuple):
     """A fact about a person that the service reports apart from their messages; the fields of
     `opt_out_events`.
 
     `kind` is refused, stop, resume or changed. `installation` is that of the tag from which `range_id` and
-    `seq` come. `matches_tried` is 0, or more for an event that is not counted if its person cannot be found.
+    `seq` come. `user_id` names the person if no phone does. `matches_tried` is 0, or more for an event that is not counted if its person cannot be found.
     """
 
     event_key: str
@@ -93,6 +101,7 @@ class OptOutEvent(NamedTuple):
     new_phone: int | None
     occurred_at: datetime
     matches_tried: int = 0
+    user_id: str | None = None
 
 
 class TemplateKey(NamedTuple):
@@ -148,7 +157,8 @@ class Parsed:
     """The events that the bodies held. Nothing is lost: parts that cannot be read are in `unreadable`.
 
     `opt_outs` is what the service says of people. `opted_out` has the statuses which say that their recipient
-    stopped marketing messages (131050). `foreign` has the origin of each change that is not ours.
+    stopped marketing messages (131050). `foreign` has the origin of each change that is not ours. `people`
+    are those whom a change without their message names by phone and by id.
     """
 
     statuses: list[StatusRow] = field(default_factory=list)
@@ -158,6 +168,7 @@ class Parsed:
     opted_out: list[StatusRow] = field(default_factory=list)
     opt_outs: list[OptOutEvent] = field(default_factory=list)
     foreign: list[Foreign] = field(default_factory=list)
+    people: list[PersonId] = field(default_factory=list)
 
     @property
     def events(self) -> int:
@@ -167,7 +178,8 @@ class Parsed:
     def halves(self) -> "tuple[Parsed, Parsed] | None":
         """Return the events in two parts, first each list by itself; None if there is only one event."""
         lists: list[list[Any]] = [
-            self.statuses, self.messages, self.account, self.unreadable, self.opted_out, self.opt_outs
+            self.statuses, self.messages, self.account, self.unreadable, self.opted_out, self.opt_outs,
+            self.people,
         ]  # fmt: skip
         filled = [at for at, found in enumerate(lists) if found]
         if len(filled) > 1:
@@ -180,5 +192,5 @@ class Parsed:
 
 
 def _parsed(lists: list[list[Any]]) -> Parsed:
-    statuses, messages, account, unreadable, opted_out, opt_outs = lists
-    return Parsed(statuses, messages, account, unreadable, opted_out, opt_outs)
+    statuses, messages, account, unreadable, opted_out, opt_outs, people = lists
+    return Parsed(statuses, messages, account, unreadable, opted_out, opt_outs, people=people)

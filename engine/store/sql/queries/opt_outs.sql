@@ -41,18 +41,20 @@ INSERT INTO audit (actor, action, detail) VALUES ('service', $1, $2);
 -- Returns those that were not stored before. $7, the installation of the tag, tells our tags from others. A choice without a
 -- time has the same key each time (only then is the time of a repetition later). It is new if the person chose the other in
 -- between; an account event without a time counts in the same way.
-INSERT INTO opt_out_events (event_key, kind, phone, wamid, range_id, seq, category, new_phone, occurred_at, matches_tried)
+INSERT INTO opt_out_events (event_key, kind, phone, wamid, range_id, seq, category, new_phone, occurred_at, matches_tried, user_id)
 SELECT DISTINCT ON (event_key) event_key, kind, phone, wamid, CASE WHEN ours THEN range_id END, CASE WHEN ours THEN seq END,
-       category, new_phone, occurred_at, matches_tried
+       category, new_phone, occurred_at, matches_tried, user_id
 FROM (SELECT *, tag_of = (SELECT installation FROM installation) AS ours
       FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::integer[], $7::text[], $8::text[], $9::bigint[],
-                  $10::timestamptz[], $11::integer[])
-          AS event (event_key, kind, phone, wamid, range_id, seq, tag_of, category, new_phone, occurred_at, matches_tried)) AS given
+                  $10::timestamptz[], $11::integer[], $12::text[])
+          AS event (event_key, kind, phone, wamid, range_id, seq, tag_of, category, new_phone, occurred_at, matches_tried, user_id))
+     AS given
 ORDER BY event_key
 ON CONFLICT (event_key) DO UPDATE SET occurred_at = EXCLUDED.occurred_at, received_at = EXCLUDED.received_at
 WHERE opt_out_events.kind IN ('stop', 'resume') AND opt_out_events.occurred_at < EXCLUDED.occurred_at
   AND EXISTS (SELECT FROM opt_out_events AS other
-              WHERE other.phone = ANY (phone_spellings(opt_out_events.phone)::bigint[]) AND other.kind IN ('stop', 'resume')
+              WHERE (other.phone = ANY (phone_spellings(opt_out_events.phone)::bigint[]) OR other.user_id = opt_out_events.user_id)
+                AND other.kind IN ('stop', 'resume')
                 AND other.kind <> opt_out_events.kind AND other.category = opt_out_events.category
                 AND other.occurred_at >= opt_out_events.occurred_at)
 RETURNING event_key;
@@ -61,10 +63,12 @@ RETURNING event_key;
 SELECT event_key FROM opt_out_events WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED;
 
 -- name: people_of_events
--- Each event with every known phone of its person: the named one, and the recipients of our tag and our message.
+-- Each event with every known phone of its person: the named one, that of the id, and the recipients of our tag and our message.
 SELECT event_key, kind, category, matches_tried,
        wamid IS NOT NULL AND received_at > now() - make_interval(days => $2) AS hopeful,
        ARRAY(SELECT event.phone WHERE event.phone > 0
+             UNION
+             SELECT phone FROM person_ids WHERE person_ids.user_id = event.user_id
              UNION
              SELECT phone FROM (SELECT recipients.phone FROM recipients
                                 WHERE recipients.range_id = event.range_id AND recipients.seq = event.seq OFFSET 0) AS tagged
@@ -80,7 +84,8 @@ ORDER BY occurred_at, event_key;
 -- name: note_people
 -- The person is known now, or is looked for again at due_at.
 UPDATE opt_out_events
-SET phone = coalesce(opt_out_events.phone, found.phone), matches_tried = opt_out_events.matches_tried + 1,
+SET phone = coalesce(opt_out_events.phone, found.phone),
+    user_id = CASE WHEN found.phone IS NULL THEN opt_out_events.user_id END, matches_tried = opt_out_events.matches_tried + 1,
     due_at = now() + make_interval(secs => found.wait_s)
 FROM unnest($1::text[], $2::bigint[], $3::float8[]) AS found (event_key, phone, wait_s)
 WHERE opt_out_events.event_key = found.event_key;
@@ -151,13 +156,16 @@ WHERE recipients.phone > 0;
 SELECT user_id, phone FROM person_ids WHERE user_id = ANY ($1::text[]);
 
 -- name: note_ids
--- The latest phone of an id counts.
-INSERT INTO person_ids AS kept (user_id, phone)
-SELECT user_id, phone FROM unnest($1::text[], $2::bigint[]) AS seen (user_id, phone) ORDER BY user_id
-ON CONFLICT (user_id) DO UPDATE SET phone = EXCLUDED.phone WHERE kept.phone <> EXCLUDED.phone;
+-- The latest phone of an id counts, by the service's time.
+INSERT INTO person_ids AS kept (user_id, phone, seen_at)
+SELECT user_id, phone, seen_at FROM unnest($1::text[], $2::bigint[], $3::timestamptz[]) AS seen (user_id, phone, seen_at)
+ORDER BY user_id
+ON CONFLICT (user_id) DO UPDATE SET phone = EXCLUDED.phone, seen_at = EXCLUDED.seen_at
+WHERE kept.phone <> EXCLUDED.phone AND kept.seen_at <= EXCLUDED.seen_at;
 
 -- name: look_again
--- Messages of these ids came before their phone was known.
+-- Messages and choices of these ids came before their phone was known.
+WITH choices AS (UPDATE opt_out_events SET due_at = now() WHERE user_id = ANY ($1::text[]))
 UPDATE incoming_messages SET due_at = now() WHERE sender = ANY ($1::text[]);
 
 -- name: due_messages

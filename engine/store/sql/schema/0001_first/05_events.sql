@@ -94,6 +94,8 @@ CREATE TABLE incoming_messages (
 );
 -- What did this person write?
 CREATE INDEX incoming_messages_sender ON incoming_messages (sender, sent_at);
+-- Whose messages name nobody whom we know?
+CREATE INDEX incoming_messages_untied ON incoming_messages (sent_at) WHERE sender !~ '^[0-9]{5,15}$';
 -- What did people write last? (the list of replies)
 CREATE INDEX incoming_messages_sent ON incoming_messages (sent_at, wamid);
 -- Which messages answer this one? (report, replies) As for `outcomes`, the hash of the wamid is indexed.

@@ -31,17 +31,21 @@ CREATE TABLE opt_out_events (
     occurred_at     timestamptz NOT NULL,            -- the service's time
     received_at     timestamptz NOT NULL DEFAULT now(),
     due_at          timestamptz,                     -- the person is not known yet and looked for again then; NULL: no more
-    matches_tried   integer     NOT NULL DEFAULT 0
+    matches_tried   integer     NOT NULL DEFAULT 0,
+    user_id         text                             -- the service's id of the person, as long as the phone is not known
 );
 -- Whose person is to be looked for?
 CREATE INDEX opt_out_events_due ON opt_out_events (due_at) WHERE due_at IS NOT NULL;
+-- Which events wait for the phone of this id?
+CREATE INDEX opt_out_events_user_id ON opt_out_events (user_id) WHERE user_id IS NOT NULL;
 -- What did the service say of this person?
 CREATE INDEX opt_out_events_phone ON opt_out_events (phone) WHERE phone IS NOT NULL;
 
 -- The phone of each person whom the service named by an id as well. Later events may name the id alone.
 CREATE TABLE person_ids (
-    user_id text   PRIMARY KEY,
-    phone   bigint NOT NULL
+    user_id text        PRIMARY KEY,
+    phone   bigint      NOT NULL,
+    seen_at timestamptz NOT NULL  -- the service's time of the event that named both
 );
 -- Which ids has a person who is to be forgotten?
 CREATE INDEX person_ids_phone ON person_ids (phone);
