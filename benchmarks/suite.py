@@ -4,7 +4,7 @@ change in the machine's speed affects all figures alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, Protocol, cast, get_args
@@ -35,6 +35,16 @@ from drumbeat.benchmarks.throughput import BASELINES
 Part = Literal["throughput", "pacing", "planning", "receiving", "applying", "scaling"]
 PARTS: tuple[Part, ...] = get_args(Part)
 DEFAULT_PARTS = PARTS[:-1]  # scaling takes as long as all the others
+NUMBERS = 32  # of throughput
+# The options that change what a part measures.
+USED_OPTIONS: dict[Part, frozenset[str]] = {
+    "throughput": frozenset({"duration", "numbers", "rate", "latency_ms", "processes", "events", "service"}),
+    "pacing": frozenset({"duration", "numbers", "rate", "latency_ms", "processes", "events", "service"}),
+    "planning": frozenset({"duration"}),
+    "receiving": frozenset({"duration"}),
+    "applying": frozenset({"duration"}),
+    "scaling": frozenset({"service"}),  # its rows have loads of their own
+}
 NOT_INSTALLED = {"httpx_loop"}  # needs a package of the development installation
 BASELINE_S_MAX = 5.0  # a loop reaches its steady rate within a second
 OVERHEAD_S = 4.0  # to start and end a measurement
@@ -49,7 +59,11 @@ AnyRun = Run | StageRun
 
 @dataclass(frozen=True, slots=True)
 class SuiteRequest:
-    """The wishes of a user. `service`: the URL of a running emulator; None starts one."""
+    """The wishes of a user. `service`: the URL of a running emulator; None starts one.
+
+    Pacing alone measures `load`. Beside throughput, which shows the pace of `load` too, it measures one
+    number.
+    """
 
     load: Load
     repeats: int
@@ -90,13 +104,24 @@ def measurements(request: SuiteRequest) -> list[Measurement]:
     """Return the measurements of one repeat, in order."""
     makers: dict[Part, Callable[[Load], Iterator[Measurement]]] = {
         "throughput": _throughput,
-        "pacing": _pacing,
+        "pacing": _one_number if "throughput" in request.parts else _pacing,
         "planning": _planning,
         "receiving": _receiving,
         "applying": _applying,
         "scaling": _scaling,
     }
     return [found for part in PARTS if part in request.parts for found in makers[part](request.load)]
+
+
+def numbers_by_default(parts: Collection[Part]) -> int:
+    """Return how many numbers send unless the user says it."""
+    return NUMBERS if "throughput" in parts else 1
+
+
+def unused(parts: Collection[Part], given: Iterable[str]) -> list[str]:
+    """Return the options that were given and that none of these parts uses."""
+    used = frozenset[str]().union(*(USED_OPTIONS[part] for part in parts))
+    return [name for name in given if name not in used]
 
 
 def duration_s(request: SuiteRequest) -> float:
@@ -137,9 +162,14 @@ def _throughput(load: Load) -> Iterator[Measurement]:
             yield _sending("throughput", name, baseline.title, short, baseline=True)
 
 
+def _one_number(load: Load) -> Iterator[Measurement]:
+    yield from _pacing(replace(load, numbers=1, processes=1, events=False))
+
+
 def _pacing(load: Load) -> Iterator[Measurement]:
-    one_number = replace(load, numbers=1, processes=1, events=False)
-    yield _sending("pacing", "one_number", f"one number at {load.rate_per_s:,g}/s", one_number)
+    one = load.numbers == 1
+    title = f"{'one number' if one else f'{load.numbers} numbers'} at {load.rate_per_s:,g}/s"
+    yield _sending("pacing", "one_number" if one else "numbers", title, load)
 
 
 def _planning(load: Load) -> Iterator[Measurement]:

@@ -34,7 +34,8 @@ LATENCIES_MAX = 1_000_000  # 8 bytes each
 class Task:
     """The work of a baseline: at most `messages`, and none after `for_s`.
 
-    Message n goes to `first_phone` + n through the numbers in turn; `in_flight_requests` at a time.
+    Message n goes to `first_phone` + n through the numbers in turn; `in_flight_requests` at a time. `per_s`:
+    message n starts no earlier than n / `per_s` after the first; None is as fast as it can.
     """
 
     url: str
@@ -47,6 +48,7 @@ class Task:
     messages: int
     for_s: float | None = None
     in_flight_requests: int = IN_FLIGHT_REQUESTS
+    per_s: float | None = None
 
     def address(self, number: str) -> str:
         return f"{self.url}/{self.version}/{number}/messages"
@@ -99,8 +101,22 @@ class _Counter:
     def __init__(self, task: Task) -> None:
         self._sent = self._accepted = 0
         self._latencies_ms = array("d")
+        self._per_s = task.per_s
         self._cpu_s, self._began_s = time.process_time(), time.perf_counter()
         self.end_s = self._began_s + (float("inf") if task.for_s is None else task.for_s)
+
+    async def due(self, turn: int) -> float | None:
+        """Wait until message number `turn` may start. Return the time, or None if the task ends before.
+
+        Messages that are late follow at once, as those of a queue do.
+        """
+        due_s = self._began_s if self._per_s is None else self._began_s + turn / self._per_s
+        if due_s > self.end_s:
+            return None
+        if (wait_s := due_s - time.perf_counter()) > 0:
+            await asyncio.sleep(wait_s)
+        now_s = time.perf_counter()
+        return None if now_s > self.end_s else now_s
 
     def add(self, accepted: bool, began_s: float) -> float:
         """Record the reply to a message; return its time on the clock of `began_s`."""
@@ -136,11 +152,10 @@ async def in_loops(send: Send, task: Task) -> BaselineResult:
     send_turn, counter = _by_turn(send, task), _Counter(task)
 
     async def loop() -> None:
-        began_s = time.perf_counter()
         for turn in turns:
-            began_s = counter.add(await send_turn(turn), began_s)
-            if began_s > counter.end_s:
+            if (began_s := await counter.due(turn)) is None:
                 return
+            counter.add(await send_turn(turn), began_s)
 
     await asyncio.gather(*(loop() for _ in range(task.in_flight_requests)))
     return counter.total()
@@ -155,7 +170,7 @@ async def in_tasks(send: Send, task: Task) -> BaselineResult:
 
     async def send_one(turn: int) -> None:
         async with semaphore:
-            if (began_s := time.perf_counter()) > counter.end_s:
+            if (began_s := await counter.due(turn)) is None:
                 return
             counter.add(await send_turn(turn), began_s)
 

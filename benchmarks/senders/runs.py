@@ -68,7 +68,9 @@ def run_engine(testbed: Testbed, load: Load) -> Run:
 
 
 def run_baseline(testbed: Testbed, load: Load, baseline: str) -> Run:
-    """Run a baseline (a function of `senders.baselines`) in one process. The emulator does not limit it."""
+    """Run a baseline (a function of `senders.baselines`) in one process, at the rate that is offered to the
+    engine. The emulator does not limit it: simple senders do not keep to every second.
+    """
     asyncio.run(clear_database(testbed.database.url))
     with testbed.emulator(EmulatorSpec(load.numbers, NO_LIMIT_PER_S, load.latency_ms)) as emulator:
         in_flight_needed = math.ceil(load.total_per_s * load.latency_ms / 1e3 * 1.25)
@@ -79,6 +81,7 @@ def run_baseline(testbed: Testbed, load: Load, baseline: str) -> Run:
             database_url=testbed.database.url,
             messages=load.messages or int(SENT_PER_S_MAX * load.longest_s),
             for_s=load.duration_s,
+            per_s=load.total_per_s if load.limited else None,
             in_flight_requests=min(max(IN_FLIGHT_REQUESTS, in_flight_needed), IN_FLIGHT_REQUESTS_MAX),
         )
         meter = _Meter(testbed, emulator)

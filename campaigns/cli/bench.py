@@ -28,12 +28,16 @@ from drumbeat.benchmarks.report.text import (
 )
 from drumbeat.benchmarks.suite import (
     DEFAULT_PARTS,
+    NUMBERS,
     PARTS,
+    USED_OPTIONS,
     Part,
     SuiteRequest,
     duration_s,
     measurements,
+    numbers_by_default,
     run_suite,
+    unused,
 )
 from drumbeat.campaigns.cli.bench_compare import compare
 from drumbeat.campaigns.cli.bench_progress import progress_of
@@ -60,7 +64,10 @@ Duration = Annotated[
         max=DURATION_S_MAX,
     ),
 ]
-Numbers = Annotated[int, typer.Option(help="Business numbers.", min=1, max=NUMBERS_MAX)]
+Numbers = Annotated[
+    int | None,
+    typer.Option(help=f"Business numbers; default: {NUMBERS}, for pacing alone 1.", min=1, max=NUMBERS_MAX),
+]
 Rate = Annotated[
     float, typer.Option(help="Limit of each number, messages per second.", min=1, max=RATE_PER_S_MAX)
 ]
@@ -101,7 +108,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only list what would be
 def bench(
     ctx: typer.Context,
     duration: Duration = 10.0,
-    numbers: Numbers = 32,
+    numbers: Numbers = None,
     rate: Rate = 1_000.0,
     latency_ms: Latency = 0.0,
     processes: Processes = 1,
@@ -119,22 +126,24 @@ def bench(
     Each part is measured beside a baseline. throughput: the engine beside simpler senders. pacing: how close
     a number comes to its limit. planning: an audience beside a bare COPY. receiving: status events beside a
     bare server. applying: statuses applied to recipients beside a bare UPDATE. scaling: the cost of a message
-    by recipients, numbers and processes, at fixed loads.
+    by recipients, numbers and processes, at fixed loads. An option that no chosen part uses is refused.
 
     The bench starts its own emulator and Postgres and removes them afterwards. It uses none of your settings,
     and no real person gets a message. It writes report.json to the output directory.
     """
     if ctx.invoked_subcommand is not None:
         return
+    parts = _parts(only)
+    _check_given(ctx, parts)
     load = Load(
-        numbers=numbers,
+        numbers=numbers or numbers_by_default(parts),
         rate_per_s=rate,
         latency_ms=latency_ms,
         processes=processes,
         duration_s=duration,
         events=events,
     )
-    request = SuiteRequest(load, repeats, _parts(only), service, shlex.join(("drumbeat", *sys.argv[1:])))
+    request = SuiteRequest(load, repeats, parts, service, shlex.join(("drumbeat", *sys.argv[1:])))
     _check(request)
     if dry_run:
         _print_plan(request, as_json=json)
@@ -153,6 +162,23 @@ def _parts(only: list[str] | None) -> tuple[Part, ...]:
             f"--only {unknown[0]!r} is not a part of the bench", remedy=f"choose from {', '.join(PARTS)}"
         )
     return tuple(part for part in PARTS if part in only) if only else DEFAULT_PARTS
+
+
+def _check_given(ctx: typer.Context, parts: tuple[Part, ...]) -> None:
+    """Refuse an option that no chosen part uses: the figures would seem to be of it."""
+    options = sorted(frozenset[str]().union(*USED_OPTIONS.values()))
+    given = [name for name in options if _is_given(ctx, name)]
+    for name in unused(parts, given):
+        users = ", ".join(part for part in PARTS if name in USED_OPTIONS[part])
+        raise UsageError(
+            f"--{name.replace('_', '-')} changes nothing of {', '.join(parts)}",
+            remedy=f"leave it out, or measure one of {users}",
+        )
+
+
+def _is_given(ctx: typer.Context, name: str) -> bool:
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
 
 
 def _check(request: SuiteRequest) -> None:

@@ -1,6 +1,7 @@
 """The baselines send every message once, with the right count of open requests."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -63,3 +64,18 @@ async def test_no_new_one_goes_after_its_time(runs: Runs, monkeypatch: pytest.Mo
 
     most = 4 * 0.5 / 0.001 + 4
     assert 0 < measured.messages == sum(service.got.values()) <= most < baselines.TASKS_MAX
+
+
+@pytest.mark.parametrize("runs", [in_loops, in_tasks])
+async def test_no_message_starts_before_its_turn_at_the_offered_rate(runs: Runs) -> None:
+    started_s: list[float] = []
+
+    async def send(_: str, body: dict[str, object]) -> bool:
+        started_s.append(time.perf_counter())
+        return True
+
+    began_s = time.perf_counter()
+    measured = await runs(send, task(messages=1_000, per_s=200.0, for_s=0.3))
+
+    assert all(at_s >= began_s + turn / 200.0 for turn, at_s in enumerate(started_s))
+    assert 2 <= measured.messages <= 61
