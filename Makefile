@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 LINKS := .venv/.linked
-FOLDERS := engine campaigns emulator http_server benchmarks
+FOLDERS := api testing engine campaigns emulator http_server benchmarks
 
 .PHONY: setup demo test test-long test-all check audit docs format tools chaos hosts console pictures clean
 

@@ -8,7 +8,7 @@ import typer
 
 from drumbeat.campaigns.actor import actor
 from drumbeat.campaigns.cli.confirmation import confirm
-from drumbeat.campaigns.cli.database_errors import database_blamed
+from drumbeat.campaigns.database_errors import database_blamed
 from drumbeat.campaigns.cli.options import Host, Json, MetricsHost, Port, Yes
 from drumbeat.campaigns.cli.printing import note, print_json, print_rows
 from drumbeat.campaigns.cli.signals import stop_on_signals

@@ -7,7 +7,7 @@ import typer
 
 from drumbeat.campaigns.cli.campaign_options import takes_options
 from drumbeat.campaigns.cli.changes_text import print_changes
-from drumbeat.campaigns.cli.database_errors import database_blamed
+from drumbeat.campaigns.database_errors import database_blamed
 from drumbeat.campaigns.cli.finding_text import finding_lines
 from drumbeat.campaigns.cli.message_lines import message_lines
 from drumbeat.campaigns.cli.options import DryRun, Json, Quiet

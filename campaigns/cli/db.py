@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from drumbeat.campaigns.cli.database_errors import database_blamed
+from drumbeat.campaigns.database_errors import database_blamed
 from drumbeat.campaigns.cli.options import DryRun, Json
 from drumbeat.campaigns.cli.printing import note, print_json
 from drumbeat.campaigns.cli.task_runner import with_database

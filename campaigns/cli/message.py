@@ -7,7 +7,7 @@ import typer
 
 from drumbeat.campaigns.changing.send_message import new_name, plan_message, run_message
 from drumbeat.campaigns.cli.campaign_options import Region, option
-from drumbeat.campaigns.cli.database_errors import database_blamed
+from drumbeat.campaigns.database_errors import database_blamed
 from drumbeat.campaigns.cli.options import Json
 from drumbeat.campaigns.cli.printing import error_part, note, print_json
 from drumbeat.campaigns.cli.signals import stop_on_signals

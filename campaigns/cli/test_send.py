@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from drumbeat.campaigns.changing.send_message import SentToOne, run_message
-from drumbeat.campaigns.cli.database_errors import database_blamed
+from drumbeat.campaigns.database_errors import database_blamed
 from drumbeat.campaigns.cli.options import CampaignName, Json
 from drumbeat.campaigns.cli.preview import Row
 from drumbeat.campaigns.cli.printing import error_part, note, print_json, print_rows
