@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.processes import Drumbeat, Service
-from tests.databases import execute
+from drumbeat.testing.databases import execute
 
 NEW = {
     "name": "summer_news",

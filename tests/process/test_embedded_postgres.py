@@ -21,7 +21,7 @@ from drumbeat.engine.process.postgres_rescue import PID_FILE
 from tests.chaos.disk import Disk, mounted, why_no_disk
 from tests.cli.conftest import scratch
 from tests.cli.processes import until
-from tests.databases import execute, run_apart
+from drumbeat.testing.databases import execute, run_apart
 
 __all__ = ["scratch"]
 

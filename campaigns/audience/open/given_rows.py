@@ -1,6 +1,7 @@
 """An audience whose rows a program gives.
 
-Law: a row keeps its index, counted from 0. A first row that is a mapping names all columns; of sequences, the first one is the header and has no index.
+Law: a row keeps its index, counted from 0. A first row that is a mapping names all columns. Of
+sequences, the first one is the header and has no index.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,0 +1,1 @@
+collect_ignore = ["application"]  # run as the application runs them
