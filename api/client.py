@@ -15,6 +15,7 @@ from drumbeat.api.results import Results
 from drumbeat.api.sending import Sending
 from drumbeat.campaigns.database_errors import database_blamed
 from drumbeat.engine.prepare_database import prepare_database
+from drumbeat.engine.process.event_log import in_an_application
 from drumbeat.engine.process.settings import SECRETS, Settings, load_settings
 from drumbeat.engine.process.telemetry import mask_secrets
 from drumbeat.engine.store.database import open_pool
@@ -66,6 +67,13 @@ async def open_drumbeat(**settings: Unpack[SettingsOptions]) -> AsyncIterator[Dr
     """
     loaded = _loaded(settings)
     mask_secrets(getattr(loaded, name) for name in SECRETS)
+    with in_an_application():
+        async with _opened(loaded) as drumbeat:
+            yield drumbeat
+
+
+@asynccontextmanager
+async def _opened(loaded: Settings) -> AsyncIterator[Drumbeat]:
     given = loaded.database_url
     location = str(loaded.home / "postgres") if given is None else given.get_secret_value()
     with database_blamed(location):

@@ -92,6 +92,12 @@ class Mask:
         return {key: _masked(key, value, self._hide) for key, value in event.items()}
 
 
+def masked_event(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an event with its traceback as text, and with the secrets of all settings and phones masked."""
+    shown = structlog.processors.format_exc_info(None, "", dict(event))
+    return dict(_log_mask(None, "", shown))
+
+
 def mask_phone(phone: int | str) -> str:
     """Return a recipient's number in the form that logs may show: `***4567`."""
     return MASK + str(phone)[-DIGITS_KEPT:]

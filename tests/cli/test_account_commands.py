@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.cli.processes import Drumbeat, Service
 from drumbeat.testing.databases import execute
+from tests.cli.processes import Drumbeat, Service
 
 NEW = {
     "name": "summer_news",
