@@ -34,6 +34,7 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/basedpyright --project tests/programs/typed
 	$(BIN)/lint-imports
 	$(BIN)/python requirements/licences.py
 	$(BIN)/python -m docs.site.reference

@@ -41,8 +41,8 @@ PARTS = (
 OPTIONS = """
 `**options` and `**changes` are [the keys of a manifest](manifest.md). A list may be any sequence, a list of
 one text that text, pairs a mapping, a path a text, and a time a `datetime` with its zone. None is the same as
-leaving a key out. The `audience` of `create`, `check` and `apply` may be rows too: an iterable of mappings, or
-of sequences of which the first one is the header, or a data frame with `to_dict("records")` or
+leaving a key out. The `audience` of `create`, `check` and `apply` may be rows too: an iterable of mappings,
+or of sequences of which the first one is the header, or a data frame with `to_dict("records")` or
 `iter_rows(named=True)`.
 """
 
