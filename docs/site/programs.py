@@ -1,7 +1,7 @@
 """The page of the interface for programs, from what `drumbeat.api` and `drumbeat.testing` export."""
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from inspect import Parameter
@@ -47,7 +47,7 @@ or of sequences of which the first one is the header, or a data frame with `to_d
 """
 
 FIXTURES = """An application's `conftest.py` has `pytest_plugins = ["drumbeat.testing"]`."""
-STARS = {Parameter.VAR_KEYWORD: "**", Parameter.VAR_POSITIONAL: "*"}
+STARS: Mapping[Any, str] = {Parameter.VAR_KEYWORD: "**", Parameter.VAR_POSITIONAL: "*"}
 
 
 def programs_page() -> str:

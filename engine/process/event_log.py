@@ -15,7 +15,9 @@ import structlog
 
 LIBRARY = "drumbeat"
 
-logging.getLogger(LIBRARY).addHandler(logging.NullHandler())  # nothing is written unless somebody asks for it
+# Nothing is written unless an application asks for it. Without a handler, Python writes warnings to stderr.
+for _name in (LIBRARY, "asyncpg"):
+    logging.getLogger(_name).addHandler(logging.NullHandler())
 
 
 class EventLog:
