@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 LINKS := .venv/.linked
-FOLDERS := engine campaigns emulator http_server benchmarks
+FOLDERS := api testing engine campaigns emulator http_server benchmarks
 
 .PHONY: setup demo test test-long test-all check audit docs format tools chaos hosts console pictures clean
 
@@ -34,6 +34,7 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/basedpyright --project tests/programs/typed
 	$(BIN)/lint-imports
 	$(BIN)/python requirements/licences.py
 	$(BIN)/python -m docs.site.reference

@@ -6,8 +6,6 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 
-import structlog
-
 from drumbeat.engine.api.call_budget import BURST, CALL_EVERY_S
 from drumbeat.engine.api.lanes import LaneTransport
 from drumbeat.engine.api.service import Service, service_of, uploading
@@ -20,6 +18,7 @@ from drumbeat.engine.core.states import ReasonCode
 from drumbeat.engine.core.template.changes import Definitions
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.process.disk_space import Disk, DiskSpaceGuard
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.process.file_descriptors import raise_limit
 from drumbeat.engine.process.memory import keep_large_blocks, rare_collections
 from drumbeat.engine.process.secret_file import SecretFile
@@ -46,7 +45,7 @@ from drumbeat.engine.store.installation import identify
 # 0.1 s.
 POOL_CONNECTIONS = 6
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 async def run_numbers(

@@ -1,4 +1,4 @@
-"""The errors that end a command or a process. Each class has an exit code, and a kind for programs.
+"""The errors that end a command or a process. Each class has an exit code, and a code for programs.
 
 Expected replies of the service are values (`engine.core.outcome`), never exceptions. A message says what
 happened, where, and what to do.
@@ -10,8 +10,8 @@ from typing import Any
 
 
 class DrumbeatError(Exception):
-    """The base class: a problem reported in one line. `exit_code` 1 means an unexpected problem. `kind` is a
-    word that programs can rely on; it is the `code` of JSON and of /api/v1.
+    """The base class: a problem reported in one line. `exit_code` 1 means an unexpected problem. `code` is a
+    word that programs can rely on, also in JSON and in /api/v1.
 
     `what` and `remedy` are texts. If `values` are given, even none, they are forms: `{text}` is the value of
     that name, and any other field names an option by its key, such as `{start_at}`. `told` lets a face name
@@ -20,7 +20,7 @@ class DrumbeatError(Exception):
     """
 
     exit_code: int = 1
-    kind: str = "unexpected"
+    code: str = "unexpected"
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class DrumbeatError(Exception):
     def as_json(self, name_of: Callable[[str], str] = str) -> dict[str, Any]:
         """Return the problem for programs."""
         what, remedy = self.told(name_of)
-        return problem_json(self.kind, what, self.exit_code, where=self.where, remedy=remedy)
+        return problem_json(self.code, what, self.exit_code, where=self.where, remedy=remedy)
 
     def as_texts(self) -> dict[str, Any]:
         """Return the arguments that make such an error again, in a form that JSON can hold."""
@@ -109,21 +109,21 @@ class UsageError(DrumbeatError):
     """A command line that asks for something that the command cannot do."""
 
     exit_code = 2
-    kind = "wrong_input"
+    code = "wrong_input"
 
 
 class Incomplete(DrumbeatError):
     """An incomplete result: too many recipients failed, or some are in doubt or were left out."""
 
     exit_code = 3
-    kind = "incomplete"
+    code = "incomplete"
 
 
 class Unreachable(DrumbeatError):
     """A service or a database that did not answer."""
 
     exit_code = 69
-    kind = "unreachable"
+    code = "unreachable"
 
 
 class TryLater(DrumbeatError):
@@ -133,7 +133,7 @@ class TryLater(DrumbeatError):
     """
 
     exit_code = 75
-    kind = "try_later"
+    code = "try_later"
 
     def __init__(
         self,
@@ -151,24 +151,24 @@ class TryLater(DrumbeatError):
 class NotReady(TryLater):
     """An audience that is not there yet: missing, empty, too small, or still being written."""
 
-    kind = "not_ready"
+    code = "not_ready"
 
 
 class AuthenticationError(DrumbeatError):
     """A token that the service refused, or that lacks a permission."""
 
     exit_code = 77
-    kind = "service_refused"
+    code = "service_refused"
 
 
 class ConfigurationError(DrumbeatError):
     """A wrong setting, file or stored definition. A retry cannot help until somebody changes it."""
 
     exit_code = 78
-    kind = "wrong_configuration"
+    code = "wrong_configuration"
 
 
 class NotFound(ConfigurationError):
     """A campaign, number or template that was named and does not exist."""
 
-    kind = "not_found"
+    code = "not_found"

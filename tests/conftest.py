@@ -19,7 +19,7 @@ import pytest
 
 from drumbeat.engine.process.embedded_postgres import start_embedded
 from drumbeat.engine.store.database import Connection, Pool, connect, open_pool
-from tests.databases import TEMPLATE, Databases, prepare_server, run_apart
+from drumbeat.testing.databases import TEMPLATE, Databases, prepare_server, run_apart
 from tests.examples import register_profiles
 from tests.expected_skips import RefusedSkips
 from tests.warm import WarmPopen
@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # A short path: the server's socket lies in it, and a socket's path is at most 107 bytes.
     home = config.stash[_HOME] = Path(tempfile.mkdtemp(prefix="beat-", dir="/tmp"))
     root = Path(__file__).parents[1]
-    command = [sys.executable, "-W", "ignore", "-m", "tests.reaper", str(home)]
+    command = [sys.executable, "-W", "ignore", "-m", "drumbeat.testing.reaper", str(home)]
     # In a session of its own: what kills the run's process group, or interrupts it, must not reach it.
     config.stash[_REAPER] = subprocess.Popen(command, stdin=subprocess.PIPE, cwd=root, start_new_session=True)
 

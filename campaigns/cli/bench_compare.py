@@ -28,7 +28,7 @@ FailOver = Annotated[
 class GotWorse(Incomplete):
     """A report whose figures are worse than those of an earlier one by more than was allowed."""
 
-    kind = "got_worse"
+    code = "got_worse"
 
 
 def compare(

@@ -8,13 +8,13 @@ import typer
 
 from drumbeat.campaigns.actor import actor
 from drumbeat.campaigns.cli.confirmation import confirm
-from drumbeat.campaigns.cli.database_errors import database_blamed
 from drumbeat.campaigns.cli.options import Host, Json, MetricsHost, Port, Yes
 from drumbeat.campaigns.cli.printing import note, print_json, print_rows
 from drumbeat.campaigns.cli.signals import stop_on_signals
 from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_database
 from drumbeat.campaigns.console.web import users as people
 from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.database_errors import database_blamed
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.process.settings import MetricsAddress, load_settings
 from drumbeat.engine.store.database import open_pool

@@ -7,7 +7,6 @@ import typer
 
 from drumbeat.campaigns.cli.campaign_options import takes_options
 from drumbeat.campaigns.cli.changes_text import print_changes
-from drumbeat.campaigns.cli.database_errors import database_blamed
 from drumbeat.campaigns.cli.finding_text import finding_lines
 from drumbeat.campaigns.cli.message_lines import message_lines
 from drumbeat.campaigns.cli.options import DryRun, Json, Quiet
@@ -17,6 +16,7 @@ from drumbeat.campaigns.cli.printing import print_json
 from drumbeat.campaigns.cli.status_text import audience_sum, how_to_start, quota_warning
 from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_database
 from drumbeat.campaigns.command_text import command_text
+from drumbeat.campaigns.database_errors import database_blamed
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.options.values import require_a_file
 from drumbeat.campaigns.planning.checked.template_set import unmatched_text

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from drumbeat.campaigns.cli.database_errors import database_blamed
 from drumbeat.campaigns.cli.options import DryRun, Json
 from drumbeat.campaigns.cli.printing import note, print_json
 from drumbeat.campaigns.cli.task_runner import with_database
 from drumbeat.campaigns.command_text import command_text
+from drumbeat.campaigns.database_errors import database_blamed
 from drumbeat.campaigns.life.prune import BlockingCampaign, KeptMonth, Pruning, prune
 from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.campaigns.results.status import FINAL_STATES

@@ -12,11 +12,11 @@ from drumbeat.campaigns.cli.campaign_options import NewName, takes_options
 from drumbeat.campaigns.cli.changes_text import print_refusal
 from drumbeat.campaigns.cli.confirmation import confirm
 from drumbeat.campaigns.cli.create import create_and_show, show_created
-from drumbeat.campaigns.cli.database_errors import database_blamed
 from drumbeat.campaigns.cli.options import CampaignName, DryRun, Json, Now, Quiet, Yes
 from drumbeat.campaigns.cli.planning_progress import planning_shown
 from drumbeat.campaigns.cli.printing import print_json
 from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_connection
+from drumbeat.campaigns.database_errors import database_blamed
 from drumbeat.campaigns.options.stored import stored_options
 from drumbeat.campaigns.planning.change import ChangeRefused
 from drumbeat.campaigns.planning.header_uploads import uploads_with

@@ -7,12 +7,12 @@ import typer
 
 from drumbeat.campaigns.changing.send_message import new_name, plan_message, run_message
 from drumbeat.campaigns.cli.campaign_options import Region, option
-from drumbeat.campaigns.cli.database_errors import database_blamed
 from drumbeat.campaigns.cli.options import Json
 from drumbeat.campaigns.cli.printing import error_part, note, print_json
 from drumbeat.campaigns.cli.signals import stop_on_signals
 from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_settings
 from drumbeat.campaigns.command_text import command_text
+from drumbeat.campaigns.database_errors import database_blamed
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.free_form import read_message, with_reply
 from drumbeat.engine.app import POOL_CONNECTIONS

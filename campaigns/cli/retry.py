@@ -8,10 +8,10 @@ import typer
 from drumbeat.campaigns.changing.retry import RetryOptions, plan_retry
 from drumbeat.campaigns.cli.campaign_options import option, rejects_option
 from drumbeat.campaigns.cli.create import show_created
-from drumbeat.campaigns.cli.database_errors import database_blamed
 from drumbeat.campaigns.cli.options import CampaignName, DryRun, Json, Quiet
 from drumbeat.campaigns.cli.planning_progress import planning_shown
 from drumbeat.campaigns.cli.task_runner import ready_database, run_loop
+from drumbeat.campaigns.database_errors import database_blamed
 from drumbeat.campaigns.planning.header_uploads import uploads_with
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.process.settings import load_settings

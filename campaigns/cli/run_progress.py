@@ -10,16 +10,16 @@ from dataclasses import replace
 from typing import Protocol
 
 import orjson
-import structlog
 
 from drumbeat.campaigns.cli.status_text import progress_line
 from drumbeat.campaigns.results.status import CampaignStatus, campaign_status
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.store.database import LOST_CONNECTION, Pool
 
 LINES_PERIOD_S = 5.0
 RATE_WINDOW_S = 5.0  # requests are counted in batches; a shorter window would show them
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Speeds:

@@ -11,9 +11,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import structlog
-
 from drumbeat.campaigns.child_processes import end_all
+from drumbeat.engine.process.event_log import get_logger
 
 CHECK_PERIOD_S = 0.2
 RESTART_S_MIN, RESTART_S_MAX = 0.5, 30.0  # wait before a restart; doubles while the process keeps ending
@@ -21,7 +20,7 @@ STEADY_S = 60.0  # after a process ran this long, the waits start at the minimum
 LASTING_CODES = frozenset({2, 77, 78})  # usage, token, configuration: a restart would end the same way
 PARENT_PERIOD_S = 0.5
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 def wait_s(failures: int) -> float:

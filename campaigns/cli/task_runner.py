@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import uvloop
 
 from drumbeat.campaigns.account.at_service import account_service
-from drumbeat.campaigns.cli.database_errors import database_blamed
+from drumbeat.campaigns.database_errors import database_blamed
 from drumbeat.engine.prepare_database import prepare_database
 from drumbeat.engine.process.settings import PREFIX, SECRETS, Settings, load_settings
 from drumbeat.engine.process.telemetry import configure_logging

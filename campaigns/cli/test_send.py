@@ -6,12 +6,12 @@ from typing import Annotated, Any
 import typer
 
 from drumbeat.campaigns.changing.send_message import SentToOne, run_message
-from drumbeat.campaigns.cli.database_errors import database_blamed
 from drumbeat.campaigns.cli.options import CampaignName, Json
 from drumbeat.campaigns.cli.preview import Row
 from drumbeat.campaigns.cli.printing import error_part, note, print_json, print_rows
 from drumbeat.campaigns.cli.signals import stop_on_signals
 from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_database, with_settings
+from drumbeat.campaigns.database_errors import database_blamed
 from drumbeat.campaigns.planning.header_uploads import uploads_with
 from drumbeat.campaigns.preview.recipient import Choice, ChosenRecipient, choose_recipient
 from drumbeat.campaigns.preview.test_send import own_phones, plan_tests

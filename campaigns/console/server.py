@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-import structlog
 from aiohttp import web
 
 from drumbeat.campaigns.console.new.header_uploads import remove_unneeded
@@ -36,6 +35,7 @@ from drumbeat.campaigns.console.web.settings import ConsoleSettings, console_set
 from drumbeat.campaigns.console.web.uploads import remove_old
 from drumbeat.campaigns.console.web.users import any_user
 from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.process.settings import MetricsAddress, Settings
 from drumbeat.engine.store.database import LOST_CONNECTION, Pool
 from drumbeat.engine.system_error import system_error_text
@@ -49,7 +49,7 @@ CLOSE_S_MAX = 5.0  # for requests that are answered while the console stops
 
 BEGUN: web.RequestKey[bool] = web.RequestKey("begun", bool)  # the head of the reply was sent
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 def application(console: Console, table: Iterable[Route] | None = None) -> web.Application:

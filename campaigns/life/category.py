@@ -21,7 +21,7 @@ from drumbeat.engine.store.database import Connection, Pool
 class CategoryChanged(ConfigurationError):
     """A campaign whose template has another category than at its plan."""
 
-    kind = "category_changed"
+    code = "category_changed"
 
 
 def category_changes(

@@ -9,8 +9,6 @@ from functools import partial
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-import structlog
-
 from drumbeat.campaigns.campaign import Campaign, find_campaign
 from drumbeat.campaigns.command_text import command_text
 from drumbeat.campaigns.life.control import is_future, skip_remaining, start
@@ -22,6 +20,7 @@ from drumbeat.engine.app import run_numbers
 from drumbeat.engine.core.states import REASONS, CampaignState, ReasonCode, RecipientState
 from drumbeat.engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
 from drumbeat.engine.process.disk_space import Disk
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.process.settings import MetricsAddress, ServiceSettings
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.leases import NumberHeld
@@ -33,7 +32,7 @@ CUT_SHORT = "the database did not answer while the run ended, so some results ar
 
 Begin: TypeAlias = Callable[[Campaign, Connection], Awaitable[None]]
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from drumbeat.engine.core.states import RecipientState
 
@@ -86,5 +86,15 @@ class SqlQuery:
     url: str = field(repr=False)
 
 
-Audience: TypeAlias = Path | SqlQuery | CampaignResult
+GIVEN_ROWS = "the given rows"  # stands for the audience in errors, and is stored as its name
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRows:
+    """Rows that a program gives, read once: mappings, or sequences of which the first one is the header."""
+
+    rows: Iterable[Any] = field(repr=False)
+
+
+Audience: TypeAlias = Path | SqlQuery | CampaignResult | GivenRows
 Corrections = Mapping[int, Sequence[str]]  # the number of a row → its cells, in the order of the header

@@ -13,11 +13,13 @@ from drumbeat.campaigns.options.order import canary_of, check_order, read_priori
 from drumbeat.campaigns.options.param_texts import is_link
 from drumbeat.campaigns.options.schedule import Schedule, check_max_failed, read_schedule
 from drumbeat.campaigns.options.sources import (
+    GIVEN_ROWS,
     STANDARD_INPUT,
     WHERE,
     Audience,
     CampaignResult,
     Corrections,
+    GivenRows,
     ReadOptions,
     SqlQuery,
 )
@@ -132,6 +134,8 @@ class CampaignSpec(CampaignOptions):
                 return WHERE
             case CampaignResult():
                 return f"the campaign {self.source.name}"
+            case GivenRows():
+                return GIVEN_ROWS
             case path:
                 return str(path)
 

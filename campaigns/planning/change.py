@@ -90,7 +90,7 @@ async def allowed_changes(
 class NameTaken(ConfigurationError):
     """The error of a name that another campaign has."""
 
-    kind = "name_taken"
+    code = "name_taken"
 
 
 async def differs(connection: Connection, known: KnownCampaign, identity: Identity) -> ConfigurationError:

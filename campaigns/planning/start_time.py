@@ -10,7 +10,7 @@ from drumbeat.engine.errors import UsageError
 class StartsAtOnce(UsageError):
     """The campaign would send at once, and nobody said that it may."""
 
-    kind = "starts_at_once"
+    code = "starts_at_once"
 
     def __init__(self, name: str, start_at: datetime | None) -> None:
         why = "it would have no start time" if start_at is None else f"its start {start_at} has passed"

@@ -9,7 +9,7 @@ import asyncio
 import sys
 from datetime import UTC, datetime, timedelta
 
-from drumbeat.campaigns.api import Drumbeat, DrumbeatError, RecipientState, open_drumbeat
+from drumbeat.api import Drumbeat, DrumbeatError, RecipientState, open_drumbeat
 
 
 async def send(drumbeat: Drumbeat, manifest: str, audience: str) -> None:
@@ -22,7 +22,7 @@ async def send(drumbeat: Drumbeat, manifest: str, audience: str) -> None:
     result.require_complete()
 
     async for recipient in drumbeat.recipients(name, state=RecipientState.FAILED):
-        print(f"{recipient['phone']} failed: {recipient['reason']}")
+        print(f"{recipient.phone} failed: {recipient.reason}")
     status = await drumbeat.status(name)
     print(f"{name}: {status.state}, {status.counts[RecipientState.ACCEPTED]} accepted")
 

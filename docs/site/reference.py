@@ -16,6 +16,7 @@ from typer.main import get_group
 from docs.site.log_events import log_events_page
 from docs.site.markdown import MADE_FROM_CODE, cell
 from docs.site.metrics import metrics_page
+from docs.site.programs import programs_page
 from docs.site.settings import settings_page
 from drumbeat.campaigns.cli.main import app
 from drumbeat.campaigns.options.option import Option
@@ -88,6 +89,7 @@ def pages() -> dict[str, str]:
         "reference/options.md": options,
         "reference/manifest.md": MANIFEST + _manifest(),
         "reference/error-codes.md": ERRORS + _error_codes(),
+        "reference/python.md": programs_page(),
         "reference/settings.md": settings_page(),
         "reference/metrics.md": metrics_page(),
         "operate/log-events.md": log_events_page(),

@@ -19,7 +19,7 @@ NO_SUCH_VERSION = 2635  # services of this family answer it for a version that t
 class ServiceError(DrumbeatError):
     """An error of a call: the service refused it, or sent something that is no answer.
 
-    `code` and `subcode` are the service's; None if the answer has none. `status` is the HTTP status.
+    `service_code` and `subcode` are the service's; None if the answer has none. `status` is the HTTP status.
     `meaning` says in words what the code means. `scope` is what the error concerns: recipient, pair,
     template, number or account. `wait_s` is the time after which the service accepts the call, if it names
     one. `remedy` says what a person can do. `exit_code` is 75 for "try later", 77 for authentication, 78 for
@@ -41,10 +41,10 @@ class ServiceError(DrumbeatError):
         exit_code: int = DrumbeatError.exit_code,
     ) -> None:
         super().__init__(what, where=where, remedy=remedy)
-        self.code, self.subcode, self.status = code, subcode, status
+        self.service_code, self.subcode, self.status = code, subcode, status
         self.meaning, self.scope, self.wait_s = meaning, scope, wait_s
         self.exit_code = exit_code
-        self.kind = TryLater.kind if exit_code == TryLater.exit_code else AuthenticationError.kind
+        self.code = TryLater.code if exit_code == TryLater.exit_code else AuthenticationError.code
 
 
 def refusal(

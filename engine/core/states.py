@@ -74,7 +74,7 @@ _COMMANDS = (CampaignEvent.START, CampaignEvent.PAUSE, CampaignEvent.RESUME, Cam
 class IllegalTransition(UsageError):
     """An event that the campaign's state does not allow."""
 
-    kind = "illegal_transition"
+    code = "illegal_transition"
 
     def __init__(self, state: CampaignState, event: CampaignEvent) -> None:
         self.state = state

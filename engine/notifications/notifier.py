@@ -10,11 +10,10 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import groupby
 
-import structlog
-
 from drumbeat.engine.backoff import notification_wait_s
 from drumbeat.engine.core.notification import Attempt, Channel, Verdict
 from drumbeat.engine.notifications.channels import TellingChannel, open_channels
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.process.notification_settings import NotificationSettings
 from drumbeat.engine.process.throttled_log import ThrottledLog
 from drumbeat.engine.store.database import LOST_CONNECTION, Pool
@@ -25,7 +24,7 @@ ACQUIRE_S = 5.0  # limits the wait for a connection of the pool
 STOP_S = 0.5  # limits deliveries under way when a signal ends the process
 FLUSH_S = 10.0  # limits due deliveries when a run ends by itself
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,15 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-import structlog
-
 from drumbeat.engine.clock import SECOND_NS, monotonic_ns
 from drumbeat.engine.core.disk_space import MIB, is_short
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.process.throttled_log import ThrottledLog
 
 # At 5,000/s, sending fills 20 MiB in this time, which is little compared with what must stay free.
 CHECK_PERIOD_NS = 4 * SECOND_NS
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-import structlog
-
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.process.answers import Answer, encode
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.process.probes import Probes
 from drumbeat.engine.process.settings import MetricsAddress
 from drumbeat.http_server.connection import HttpConnection
@@ -27,7 +26,7 @@ RETRY_S = 5.0  # a worker that is replaced drains for about as long
 # A request has no body. Prometheus and a few people ask, each on a connection or two.
 LIMITS = Limits(body_bytes=0, usual_body_bytes=0, connections=64, large_bodies=0)
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 @asynccontextmanager

@@ -7,17 +7,17 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple
 
-import structlog
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.registry import Collector
 
 from drumbeat.engine.process.answers import Answer, json_answer
+from drumbeat.engine.process.event_log import get_logger
 
 LIVEZ, READYZ, METRICS = b"/livez", b"/readyz", b"/metrics"
 
 PATHS = (LIVEZ, READYZ, METRICS)
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Problem(NamedTuple):

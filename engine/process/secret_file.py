@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-import structlog
 from pydantic import SecretStr
 
 from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.process.settings import RereadSecret, read_secret
 from drumbeat.engine.process.telemetry import also_mask
 from drumbeat.engine.process.throttled_log import ThrottledLog
 
 REREAD_S = 1.0  # seconds between two looks at a file; a network's file system answers that often
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class SecretFile:

@@ -65,6 +65,13 @@ def also_mask(secret: SecretStr) -> None:
     _log_mask.mask([*_log_mask.secrets, secret][-MASKED_SECRETS_MAX:])
 
 
+def mask_secrets(secrets: Iterable[SecretStr | None]) -> None:
+    """Mask these secrets too, as those of one more installation in this process."""
+    for secret in secrets:
+        if secret is not None and secret not in _log_mask.secrets:
+            also_mask(secret)
+
+
 def quieten() -> None:
     """Log only warnings and errors from now on."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
@@ -83,6 +90,12 @@ class Mask:
 
     def __call__(self, _: WrappedLogger, __: str, event: EventDict) -> EventDict:
         return {key: _masked(key, value, self._hide) for key, value in event.items()}
+
+
+def masked_event(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an event with its traceback as text, and with the secrets of all settings and phones masked."""
+    shown = structlog.processors.format_exc_info(None, "", dict(event))
+    return dict(_log_mask(None, "", shown))
 
 
 def mask_phone(phone: int | str) -> str:

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import structlog
-
 from drumbeat.engine.clock import monotonic_ns
 from drumbeat.engine.core.log_throttle import LogThrottle
+from drumbeat.engine.process.event_log import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class ThrottledLog:

@@ -6,10 +6,9 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import structlog
-
 from drumbeat.engine.clock import SECOND_NS, monotonic_ns
 from drumbeat.engine.core.refusal_runs import RefusalRuns
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.sending.messages import RunningCampaign
 from drumbeat.engine.sending.recipient_hours import Closed
 from drumbeat.engine.store.ranges import HeldRange
@@ -23,7 +22,7 @@ NONE_FREE_NS = SECOND_NS // 5
 # The time for which a range is put off if its hours cannot be read. Its campaign is paused meanwhile.
 UNREADABLE_FOR = timedelta(minutes=1)
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class CampaignCache:

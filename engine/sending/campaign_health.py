@@ -8,11 +8,10 @@ so it is made once, and no approval is missed.
 import time
 from datetime import timedelta
 
-import structlog
-
 from drumbeat.engine.core.canary import CanaryVerdict, in_words
 from drumbeat.engine.core.max_failed import exceeds_max_failed
 from drumbeat.engine.core.states import CampaignEvent, CampaignState, ReasonCode
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.sending.containment import contained
 from drumbeat.engine.sending.flow_context import FlowContext
 from drumbeat.engine.store.campaign_states import apply_if_allowed, set_reason
@@ -29,7 +28,7 @@ from drumbeat.engine.store.queries import queries
 
 UNDER_WAY = (CanaryVerdict.SENDING, CanaryVerdict.WAITING)
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class CampaignHealth:

@@ -2,10 +2,9 @@
 
 import time
 
-import structlog
-
 from drumbeat.engine.core.states import CampaignEvent, ReasonCode
 from drumbeat.engine.core.stops import CampaignPause
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.sending.containment import contained
 from drumbeat.engine.sending.flow_context import FlowContext
 from drumbeat.engine.store.campaign_states import apply_if_allowed
@@ -14,7 +13,7 @@ from drumbeat.engine.store.database import LOST_CONNECTION, Connection
 from drumbeat.engine.store.in_doubt import resend_by_policy
 from drumbeat.engine.store.queries import queries
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class CampaignHousekeeping:

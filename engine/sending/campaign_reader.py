@@ -7,7 +7,6 @@ from time import time_ns
 from typing import NamedTuple
 
 import asyncpg
-import structlog
 
 from drumbeat.engine.clock import SECOND_NS, monotonic_ns, wall_offset_ns
 from drumbeat.engine.core.clock_skew import ClockSkew
@@ -16,6 +15,7 @@ from drumbeat.engine.core.limits.quota import in_words
 from drumbeat.engine.core.order import Priority
 from drumbeat.engine.core.states import WAITS, CampaignEvent, CampaignState, ReasonCode
 from drumbeat.engine.core.template.campaign_template import frozen_templates, make_payloads
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.sending.campaign_cache import CampaignCache
 from drumbeat.engine.sending.campaign_guards import stored_guards
 from drumbeat.engine.sending.containment import contained, reason_of
@@ -36,7 +36,7 @@ STOPPED_EVENTS = {
     CampaignState.CANCELLED: "campaign_cancelled",
 }
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Block(NamedTuple):

@@ -9,9 +9,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import structlog
-
 from drumbeat.engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.store.claims import WatermarkAdvance
 from drumbeat.engine.store.database import LOST_CONNECTION, OwnConnection, Pool
 from drumbeat.engine.store.frequency_cap import advance_within_caps
@@ -21,7 +20,7 @@ from drumbeat.engine.store.frequency_cap import advance_within_caps
 # waits for this.
 PERIOD_NS = SECOND_NS // 40
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Waiting(NamedTuple):

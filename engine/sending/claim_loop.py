@@ -9,10 +9,9 @@ recipients behind.
 import asyncio
 from contextlib import suppress
 
-import structlog
-
 from drumbeat.engine.clock import SECOND_NS, monotonic_ns
 from drumbeat.engine.core.lease import CLAIM_VALID_S
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.sending.dispatcher import Dispatcher
 from drumbeat.engine.sending.first_attempts import FirstAttempts
 from drumbeat.engine.sending.flow_context import FlowContext, PeerNumber
@@ -26,7 +25,7 @@ from drumbeat.engine.store.database import LOST_CONNECTION
 # A claim is valid for 2 s, so at low rates nothing is claimed until its turn is this near.
 TURN_NS_MAX = SECOND_NS // 2
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class ClaimLoop:

@@ -3,15 +3,14 @@
 import asyncio
 from collections.abc import Callable
 
-import structlog
-
 from drumbeat.engine.api.transport import Transport
 from drumbeat.engine.core.outcome import NotSent, Outcome, Unknown
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.sending.claimed_queue import ClaimedQueue
 from drumbeat.engine.sending.messages import ClaimedMessage
 from drumbeat.engine.sending.pacer import Pacer
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 OutcomeHandler = Callable[[ClaimedMessage, Outcome, int | None], None]
 """The handler of an outcome: the message, its outcome, when it was written (monotonic clock) or None."""

@@ -8,8 +8,6 @@ and connections that are no longer needed time out in the transport.
 
 from functools import partial
 
-import structlog
-
 from drumbeat.engine.api.transport import IdleConnection, Transport
 from drumbeat.engine.clock import SECOND_NS, monotonic_ns, suspend_aware_ns
 from drumbeat.engine.core.histogram import Histogram
@@ -17,13 +15,14 @@ from drumbeat.engine.core.lease import CLAIM_VALID_S
 from drumbeat.engine.core.outcome import NotSent, Outcome, Unknown
 from drumbeat.engine.core.pace.loop_load import Busyness
 from drumbeat.engine.core.pace.token_bucket import TokenBucket
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.sending.claimed_queue import ClaimedQueue
 from drumbeat.engine.sending.connection_opener import ConnectionOpener, OutcomeHandler
 from drumbeat.engine.sending.messages import ClaimedMessage
 from drumbeat.engine.sending.pacer import Pacer
 from drumbeat.engine.sending.reply_feedback import ReplyFeedback
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Dispatcher:

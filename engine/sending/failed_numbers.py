@@ -7,15 +7,14 @@ taken anew, with another epoch: what the failure left without an outcome is in d
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-import structlog
-
 from drumbeat.engine.core.stops import NumberRest
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.sending.containment import concerns_the_process, reason_of
 from drumbeat.engine.sending.stop_requests import StopRequests
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.queries import queries
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class FailedNumbers:

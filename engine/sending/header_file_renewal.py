@@ -2,9 +2,8 @@
 
 import time
 
-import structlog
-
 from drumbeat.engine.clock import monotonic_ns
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.sending.campaign_cache import CampaignCache
 from drumbeat.engine.sending.header_file_uploads import FileUploads, OpenUploads
 from drumbeat.engine.sending.header_files import RENEW_BEFORE_S
@@ -14,7 +13,7 @@ from drumbeat.engine.store.header_files import uploads_of
 
 PERIOD_S = 60.0  # seconds between two tries
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class HeaderFileRenewal:

@@ -7,8 +7,7 @@ stored: the new owner's epoch fences claims, not outcomes.
 import asyncio
 from collections.abc import Coroutine, Sequence
 
-import structlog
-
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.sending.flow_context import FlowContext
 from drumbeat.engine.sending.number_sender import NumberSender
 from drumbeat.engine.sending.pacer import Ticker
@@ -20,7 +19,7 @@ STOP_CLAIMING_S = 0.5
 DRAIN_S = 3.0  # for in-flight requests
 RELEASE_S = 1.0  # for the outcomes and ranges of a number that failed
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class NumberDrains:

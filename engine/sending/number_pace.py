@@ -2,18 +2,17 @@
 
 from math import ceil
 
-import structlog
-
 from drumbeat.engine.clock import SECOND_NS, monotonic_ns
 from drumbeat.engine.core.pace.achieved_rate import AchievedRate
 from drumbeat.engine.core.pace.claim_ahead import ClaimAhead
 from drumbeat.engine.core.pace.rate_governor import RateGovernor
 from drumbeat.engine.core.pace.token_bucket import TokenBucket
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.sending.flow_context import FlowContext
 from drumbeat.engine.sending.outcome_policy import OutcomePolicy
 from drumbeat.engine.store.leases import Lease, Renewal
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class NumberPace:

@@ -6,9 +6,8 @@ numbers that may write to more people, and continues with campaigns whose recipi
 
 from collections.abc import Sequence
 
-import structlog
-
 from drumbeat.engine.core.limits.quota import QuotaStanding, admitted, admitted_in_order, in_words
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.sending.flow_context import FlowContext
 from drumbeat.engine.store.claims import Candidate
 from drumbeat.engine.store.database import Connection
@@ -18,7 +17,7 @@ from drumbeat.engine.store.quota import Admission, CountedPerson, Decide
 # Facts after which the service certainly did not accept the attempt.
 NOT_ACCEPTED = (FactKind.FAILED, FactKind.DEFERRED)
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class NumberQuota:

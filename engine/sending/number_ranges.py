@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import Iterable
 from math import ceil
 
-import structlog
-
 from drumbeat.engine.clock import SECOND_NS, monotonic_ns
 from drumbeat.engine.core.tail import IdleNumber, ends_sooner_elsewhere, is_wanted_elsewhere
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.sending.dispatcher import Dispatcher
 from drumbeat.engine.sending.flow_context import FlowContext, PeerNumber
 from drumbeat.engine.store.ranges import HeldRange, release_idle_ranges, take_over_ranges
@@ -18,7 +17,7 @@ LEAVE_TAIL_S = 1.0  # how long the slower number leaves its tail to the faster o
 # old. If such a number does not take the tail, this number loses a second, and the period makes that rare.
 LEAVE_ELSEWHERE_PERIOD_NS = 5 * SECOND_NS
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class NumberRanges:

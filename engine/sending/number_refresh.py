@@ -3,9 +3,9 @@
 import time
 from collections.abc import Awaitable, Callable
 
-import structlog
+from drumbeat.engine.process.event_log import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class NumberRefresh:

@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime
 
-import structlog
-
 from drumbeat.engine.backoff import deferral_s
 from drumbeat.engine.clock import SECOND_NS, monotonic_ns
 from drumbeat.engine.core.limits.quota import in_words, is_quota, rest_s
@@ -12,12 +10,13 @@ from drumbeat.engine.core.pace.rate_governor import RateGovernor
 from drumbeat.engine.core.retry import Fail, InDoubt, Retry, decide
 from drumbeat.engine.core.states import ReasonCode
 from drumbeat.engine.core.stops import AccountStop, CampaignPause, NumberRest, stop_after
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.sending.flow_context import FlowContext
 from drumbeat.engine.sending.messages import ClaimedMessage
 from drumbeat.engine.store.facts import Fact, FactKind
 from drumbeat.engine.store.leases import Lease
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 def fact_of(

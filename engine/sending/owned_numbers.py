@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-import structlog
-
 from drumbeat.engine.api.transport import Transport
 from drumbeat.engine.clock import monotonic_ns
 from drumbeat.engine.errors import DrumbeatError, TryLater
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.process.identity import this_process
 from drumbeat.engine.sending.failed_numbers import FailedNumbers
 from drumbeat.engine.sending.flow_context import FlowContext
@@ -20,7 +19,7 @@ from drumbeat.engine.store.leases import Lease, NumberHeld, Renewal, release_lea
 
 REGULATE_PERIOD_S = 0.1
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class OwnedNumbers:

@@ -10,11 +10,11 @@ import time
 from contextlib import suppress
 
 import asyncpg
-import structlog
 from tenacity import RetryCallState
 
 from drumbeat.engine.backoff import reconnecting
 from drumbeat.engine.clock import SECOND_NS, monotonic_ns
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.process.throttled_log import ThrottledLog
 from drumbeat.engine.sending.attempt_statistics import AttemptStatistics
 from drumbeat.engine.store.database import LOST_CONNECTION, OwnConnection, Pool
@@ -34,7 +34,7 @@ REFUSED_FACT = (
     asyncpg.IntegrityConstraintViolationError,
 )
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class ResultsWriter:

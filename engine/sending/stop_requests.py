@@ -7,16 +7,15 @@ stores the stop, so that it is durable and visible to other processes.
 import asyncio
 from contextlib import suppress
 
-import structlog
-
 from drumbeat.engine.core.states import CampaignEvent, ReasonCode
 from drumbeat.engine.core.stops import AccountStop, CampaignPause, NumberRest, StopRequest
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.sending.campaign_cache import CampaignCache
 from drumbeat.engine.store.campaign_states import apply_if_allowed
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.number_rests import let_rest
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class StopRequests:

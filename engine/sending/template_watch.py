@@ -12,12 +12,12 @@ from datetime import datetime
 from typing import NamedTuple
 
 import asyncpg
-import structlog
 
 from drumbeat.engine.core.states import CampaignEvent, CampaignState, ReasonCode
 from drumbeat.engine.core.template.campaign_template import frozen_templates
 from drumbeat.engine.core.template.changes import Definitions, misfit_text, template_changes
 from drumbeat.engine.core.template.status import stopped_templates
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.sending.listed_templates import stored_statuses
 from drumbeat.engine.store.campaign_states import apply_if_allowed
 from drumbeat.engine.store.database import Connection, Pool
@@ -27,7 +27,7 @@ LOOK_PERIOD_S = 1.0
 # Campaigns that send, or will send without a person. A paused one is compared when it is resumed.
 _WITHOUT_A_PERSON = (CampaignState.SCHEDULED, CampaignState.RUNNING)
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class _Due(NamedTuple):

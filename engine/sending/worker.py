@@ -6,9 +6,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
-import structlog
-
 from drumbeat.engine.api.transport import Transport
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.sending.campaign_health import CampaignHealth
 from drumbeat.engine.sending.campaign_housekeeping import CampaignHousekeeping
 from drumbeat.engine.sending.campaign_reader import CampaignReader
@@ -29,7 +28,7 @@ CANCEL_PERIOD_S = 0.1
 STOP_CONTROL_S = 0.5
 STORE_S = 1.0  # for outcomes and for the release of ranges and leases
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 OnOwned = Callable[[Connection], Awaitable[None]]
 

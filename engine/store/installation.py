@@ -1,9 +1,9 @@
 """The identity of this installation, and the check whether its database went back in time."""
 
 import asyncpg
-import structlog
 
 from drumbeat.engine.core.states import CampaignEvent, CampaignState, ReasonCode
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.store.campaign_states import apply_if_allowed, set_reason
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.notifications import add_of_rollback
@@ -14,7 +14,7 @@ ROLLBACK_DETECTED = (
     "the message; check before you resume"
 )
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 async def identify(connection: Connection) -> str:

@@ -2,13 +2,12 @@
 
 from datetime import UTC, datetime, timedelta
 
-import structlog
-
 from drumbeat.engine.core.stops import NumberRest
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.leases import stop, suspend
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 async def let_rest(connection: Connection, rest: NumberRest) -> None:

@@ -10,19 +10,19 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import asyncpg
-import structlog
 
 from drumbeat.engine.core.error_codes import QUIET_CODES
 from drumbeat.engine.core.refusal_runs import RefusalRuns, Sender
 from drumbeat.engine.core.states import CampaignEvent, ReasonCode
 from drumbeat.engine.core.status_stops import Reported, StatusStop, stops_of
 from drumbeat.engine.core.stops import AccountStop, CampaignPause, NumberRest
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.store.campaign_states import apply_if_allowed, pause_campaigns_of_template
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.number_rests import let_rest
 from drumbeat.engine.store.queries import queries
 
-_log = structlog.get_logger()
+_log = get_logger(__name__)
 
 
 async def note_stops(connection: Connection, group_ids: Sequence[int], bounds: asyncpg.Record) -> int:

@@ -9,8 +9,6 @@ campaigns. After each of its events, a sending process compares it with them (`s
 import re
 from typing import Any
 
-import structlog
-
 from drumbeat.engine.core.events.records import TemplateStatus
 from drumbeat.engine.core.limits.tier import known_word
 from drumbeat.engine.core.service_news import (
@@ -23,6 +21,7 @@ from drumbeat.engine.core.service_news import (
 )
 from drumbeat.engine.core.states import ReasonCode
 from drumbeat.engine.core.template.events import read_template_word
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.store.account_events import (
     note_template_change,
     refresh_number,
@@ -46,7 +45,7 @@ NUMBER_FIELD = "phone_number_quality_update"
 # The fields whose events may make the stored numbers outdated.
 ACCOUNT_FIELDS = frozenset({"account_update", "account_alerts", "business_capability_update"})
 
-_log = structlog.get_logger()
+_log = get_logger(__name__)
 
 
 async def act(connection: Connection) -> int:

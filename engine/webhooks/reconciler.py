@@ -10,7 +10,6 @@ import random
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 
-import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from drumbeat.engine.clock import monotonic_ns
@@ -18,6 +17,7 @@ from drumbeat.engine.core.events.origin import Ours
 from drumbeat.engine.core.interface import PRODUCT
 from drumbeat.engine.core.log_throttle import LogThrottle
 from drumbeat.engine.core.retry import SILENCE_S
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.process.throttled_log import ThrottledLog
 from drumbeat.engine.store.database import LOST_CONNECTION, Connection, Pool
 from drumbeat.engine.store.in_doubt import resend_by_policy
@@ -33,7 +33,7 @@ STOP_S = 4.0  # for a running transaction; after that the database rolls it back
 RECONNECT_WAIT_S_MAX = 10.0
 ACQUIRE_S = 5.0  # limits the wait for a connection of the pool, and its return
 
-_log = structlog.get_logger()
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,7 +244,7 @@ async def _delete_media(driven: Driven) -> None:
     await driven.client.media.delete(media_id, NUMBER)
     with pytest.raises(ServiceError) as gone:
         await driven.client.media.get(media_id)
-    assert gone.value.code == 33
+    assert gone.value.service_code == 33
 
 
 @row("list templates")
@@ -299,7 +299,7 @@ async def _register(driven: Driven) -> None:
     assert driven.emulator.service.numbers[NUMBER].pin == "123456"
     with pytest.raises(ServiceError) as wrong:
         await driven.client.numbers.register(NUMBER, "654321")
-    assert wrong.value.code == 133005
+    assert wrong.value.service_code == 133005
 
 
 @row("get business profile")

@@ -230,7 +230,7 @@ async def test_an_error_has_code_subcode_meaning_scope_and_remedy() -> None:
         with pytest.raises(ServiceError) as refused:
             await numbers_of(client)
     error = refused.value
-    assert (error.code, error.subcode, error.status) == (132001, 2494, 404)
+    assert (error.service_code, error.subcode, error.status) == (132001, 2494, 404)
     assert (error.scope, error.exit_code) == (Scope.TEMPLATE, 1)
     assert "does not exist" in error.meaning
     assert "language" in error.remedy

@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from drumbeat.testing.databases import execute
 from tests.cli.processes import Drumbeat, Service
-from tests.databases import execute
 
 NEW = {
     "name": "summer_news",

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from drumbeat.campaigns.cli.create import create_and_show
-from drumbeat.campaigns.cli.database_errors import database_blamed, error_of
+from drumbeat.campaigns.database_errors import database_blamed, error_of
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.engine.errors import Unreachable
 from drumbeat.engine.store.database import Connection, Pool

@@ -19,8 +19,8 @@ import asyncpg
 import pytest
 
 from drumbeat.campaigns.cli.main import main
+from drumbeat.testing.databases import execute, run_apart
 from tests.cli.processes import Drumbeat, Service
-from tests.databases import execute, run_apart
 
 DAYS, PEOPLE_A_DAY = 10, 7
 DUE = 9 * 60  # the minute of the day at which people are due

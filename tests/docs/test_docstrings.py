@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-FOLDERS = ("engine", "campaigns", "http_server", "emulator", "benchmarks", "docs")
+FOLDERS = ("api", "testing", "engine", "campaigns", "http_server", "emulator", "benchmarks", "docs")
 REFUSED = frozenset(
     {"what", "who", "whom", "whose", "whether", "how", "why", "of", "as", "for", "which", "where", "when"}
 )

@@ -148,9 +148,7 @@ def test_a_setting_that_does_not_exist_is_found() -> None:
 
 # Where a short path in ARCHITECTURE may begin.
 BASES = ("", "engine", "engine/sending", "engine/store", "campaigns")
-FOLDER = (
-    "engine|campaigns|emulator|http_server|benchmarks|tests|requirements|core|store|sending|process|planning"
-)
+FOLDER = "api|testing|engine|campaigns|emulator|http_server|benchmarks|tests|requirements|core|store|sending|process|planning"
 
 
 @pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])

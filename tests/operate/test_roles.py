@@ -12,8 +12,8 @@ import pytest
 from drumbeat.campaigns import sql as campaigns_sql
 from drumbeat.engine.store import sql
 from drumbeat.engine.store.queries import named_statements
+from drumbeat.testing.databases import execute
 from tests.cli.processes import Drumbeat, until
-from tests.databases import execute
 from tests.operate.campaign import Campaign, fetch, planned, receiving, working
 from tests.operate.pages import PAGES
 

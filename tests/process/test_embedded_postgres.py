@@ -18,10 +18,10 @@ from drumbeat.engine.errors import Unreachable
 from drumbeat.engine.process import postgres_rescue
 from drumbeat.engine.process.embedded_postgres import start_embedded, stop_embedded
 from drumbeat.engine.process.postgres_rescue import PID_FILE
+from drumbeat.testing.databases import execute, run_apart
 from tests.chaos.disk import Disk, mounted, why_no_disk
 from tests.cli.conftest import scratch
 from tests.cli.processes import until
-from tests.databases import execute, run_apart
 
 __all__ = ["scratch"]
 

@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.process.secret_file import SecretFile
 from drumbeat.engine.process.settings import load_settings, read_secret, secret_path
 from drumbeat.engine.process.telemetry import configure_logging
@@ -84,7 +85,7 @@ def test_a_new_secret_is_masked_beside_the_former_one(
         configure_logging([SecretStr("first-token"), SecretStr("line-one\nline-two")])
         path.write_text("second-token")
         file.refresh()
-        structlog.get_logger().warning("x", detail="first-token second-token line-one line-two")
+        get_logger("any").warning("x", detail="first-token second-token line-one line-two")
     finally:
         structlog.configure(**before)
     line = orjson.loads(stderr.getvalue().splitlines()[-1])

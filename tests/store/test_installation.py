@@ -26,7 +26,7 @@ from drumbeat.engine.store.in_doubt import resend, resend_by_policy
 from drumbeat.engine.store.installation import ROLLBACK_DETECTED, identify
 from drumbeat.engine.store.leases import renew_leases, take_lease
 from drumbeat.engine.store.migrate import migrate
-from tests.databases import run_apart, with_database
+from drumbeat.testing.databases import run_apart, with_database
 from tests.kit.planted import FIRST_RANGE, NUMBER, plant_campaign, put_in_doubt, state_of
 from tests.kit.waiting import until_blocked
 from tests.sending.planted import another_process, context_of

@@ -15,7 +15,7 @@ from drumbeat.engine.store.database import Connection, connect
 from drumbeat.engine.store.installation import identify
 from drumbeat.engine.store.leases import release_lease, take_lease
 from drumbeat.engine.store.migrate import Migration, is_current, migrate, migrations, pending_migrations
-from tests.databases import with_database
+from drumbeat.testing.databases import with_database
 
 
 async def test_a_second_run_applies_nothing(empty_database_url: str) -> None:

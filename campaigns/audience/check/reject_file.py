@@ -22,6 +22,7 @@ from drumbeat.campaigns.output.spreadsheet import safe_cell
 from drumbeat.campaigns.reject import KNOWN_PHONES, VALUE_CHARACTERS_MAX, Reject
 from drumbeat.engine.errors import ConfigurationError
 
+FIRST_MAX = 1_000  # rejects kept in memory, for a program that gave the rows; more are counted
 HEADER = ("line", "code", "column", "reason", "value")
 
 _HEADER_LINE = ",".join(HEADER)
@@ -66,6 +67,7 @@ class RejectFile:
     The file is UTF-8 with a byte order mark, which spreadsheets need for accents. If there is no reject,
     there is no file, and the list of an earlier call is removed. A device or a pipe is opened at once and
     written to directly. It raises UsageError if `path` is the `source` of the rows.
+    `first` has the first FIRST_MAX rejects.
     """
 
     def __init__(self, path: Path, source: Path | None) -> None:
@@ -73,6 +75,7 @@ class RejectFile:
             require_other_file(path, source, "rejects")
         self.path = path
         self.counts: Counter[str] = Counter()
+        self.first: list[Reject] = []
         self._target = output_file(path)
         self._file: TextIO | None = None
 
@@ -97,6 +100,8 @@ class RejectFile:
         rows = []
         for reject in rejects:
             self.counts[reject.code] += 1
+            if len(self.first) < FIRST_MAX:
+                self.first.append(reject)
             value = reject.value if reject.code in KNOWN_PHONES else spreadsheet_safe(reject.value)
             column = spreadsheet_safe(reject.column)
             rows.append((reject.line, reject.code, column, reject.reason, value))

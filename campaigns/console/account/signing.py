@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-import structlog
 from aiohttp import web
 
 from drumbeat.campaigns.console.web.context import console_of, maybe_caller
@@ -16,11 +15,12 @@ from drumbeat.campaigns.console.web.problems import MESSAGES, Problem, Refused
 from drumbeat.campaigns.console.web.rendering import page, redirect
 from drumbeat.campaigns.console.web.sign_in_limit import Attempt
 from drumbeat.campaigns.console.web.users import SESSION_S, end_session, sign_in
+from drumbeat.engine.process.event_log import get_logger
 
 NAME_LENGTH_MAX = 64  # of a user: a longer one must not fill the memory of the limit
 YEAR_S = 365 * 24 * 3600
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 async def show_sign_in(request: web.Request) -> web.Response:

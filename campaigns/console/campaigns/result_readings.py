@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-import structlog
-
 from drumbeat.campaigns.console.web.context import Console
 from drumbeat.campaigns.prices import PriceTable, read_prices
 from drumbeat.campaigns.results.report import CampaignReasons, campaign_reasons
 from drumbeat.campaigns.results.results import CampaignResults, campaign_results
 from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.store.database import LOST_CONNECTION, Pool
 
 T = TypeVar("T")
@@ -35,7 +34,7 @@ FRESH_S = 2.0
 REST = 20
 SOON_S = 0.08  # how long a page waits for a reading: nearly all campaigns take less
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 Note = Callable[[int], None]

@@ -10,7 +10,6 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any
 
-import structlog
 from aiohttp import web
 
 from drumbeat.campaigns.account.numbers import list_numbers
@@ -40,11 +39,12 @@ from drumbeat.campaigns.console.web.rendering import (
 from drumbeat.campaigns.console.web.streams import stream_events
 from drumbeat.campaigns.console.web.uploads import Upload
 from drumbeat.campaigns.progress import ProgressCallback
+from drumbeat.engine.process.event_log import get_logger
 
 CHECK_FILE = "plan.json"
 WAIT_S = 1.5  # a list of some thousand rows is checked by then, and nobody sees that it takes time
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

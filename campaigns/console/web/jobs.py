@@ -12,17 +12,16 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-import structlog
-
 from drumbeat.campaigns.console.web.problems import Problem, problem_of
 from drumbeat.campaigns.progress import PlanProgress, ProgressCallback
+from drumbeat.engine.process.event_log import get_logger
 
 AT_ONCE = 2  # a plan of ten million rows uses two cores of the database
 ENDED_KEPT_MAX = 100  # a reply may list 200 rejected rows
 
 Work = Callable[[ProgressCallback], Awaitable[Any]]
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 @dataclass(slots=True)

@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 import asyncpg
-import structlog
 from aiohttp import web
 
 from drumbeat.campaigns.console.web.context import Console, Handler, console_of, maybe_caller
+from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.process.probe_server import serving
 from drumbeat.engine.process.probes import Exposition, Probes, Problem
 from drumbeat.engine.process.settings import MetricsAddress
@@ -29,7 +29,7 @@ STREAM = "text/event-stream"  # lasts as long as somebody looks
 WATCH_S = 1.0
 WATCH_S_MAX = 5.0  # for one answer of the database
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 @web.middleware

@@ -37,7 +37,7 @@ CONTENT_TYPE = "application/problem+json"
 TYPE = "urn:drumbeat:problem:"  # then the code
 
 _STATUSES = {
-    kind.kind: status
+    kind.code: status
     for kind, status in (
         (NotFound, 404),
         (IllegalTransition, 409),
@@ -172,10 +172,10 @@ def _of_service(error: DrumbeatError) -> Problem:
     wait_s = error.wait_s if isinstance(error, TryLater) else None
     if isinstance(error, ServiceError):
         return _of_refusal(error)
-    status = _STATUSES.get(error.kind)
+    status = _STATUSES.get(error.code)
     if status is None:
         return Problem(500, "unexpected", MESSAGES["unexpected"])
-    return Problem(status, error.kind, error.what, error.where, error.remedy, wait_s, error.as_texts())
+    return Problem(status, error.code, error.what, error.where, error.remedy, wait_s, error.as_texts())
 
 
 def _of_refusal(error: ServiceError) -> Problem:

@@ -5,10 +5,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from drumbeat.campaigns.audience.open.campaign_source import spool_campaign
+from drumbeat.campaigns.audience.open.given_rows import spool_given
 from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
 from drumbeat.campaigns.audience.open.spool import Spool
 from drumbeat.campaigns.audience.open.sql_source import spool_query
-from drumbeat.campaigns.options.sources import CampaignResult, SqlQuery
+from drumbeat.campaigns.options.sources import CampaignResult, GivenRows, SqlQuery
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.opened.ready_file import require_ready_file
 from drumbeat.campaigns.progress import STATEMENT_TIMEOUT_S
@@ -30,9 +31,12 @@ async def open_source(url: str, spec: CampaignSpec, unchanged_for_s: int, files:
     return OpenAudience(spool.name, spool, noted=noted)
 
 
-async def _filled(url: str, audience: SqlQuery | CampaignResult, spool: Spool) -> dict[str, str]:
+async def _filled(url: str, audience: SqlQuery | CampaignResult | GivenRows, spool: Spool) -> dict[str, str]:
     if isinstance(audience, SqlQuery):
         return await spool_query(audience, spool)
+    if isinstance(audience, GivenRows):
+        await asyncio.to_thread(spool_given, audience, spool)
+        return {}
     connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
     try:
         return await spool_campaign(connection, audience, spool)

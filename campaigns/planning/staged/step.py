@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from drumbeat.campaigns.audience.check.staged_batch import CheckSpec
 from drumbeat.campaigns.audience.open.encoding import Encoding
 from drumbeat.campaigns.audience.open.reader import AudienceTable
 from drumbeat.campaigns.finding import ListFinding
+from drumbeat.campaigns.options.sources import GivenRows
 from drumbeat.campaigns.planning.checked.step import Checked
 from drumbeat.campaigns.planning.checked.template_set import check_languages, with_recipients
 from drumbeat.campaigns.planning.opened.exclusion import stage_exclusions
@@ -35,6 +37,7 @@ from drumbeat.campaigns.planning.staged.limits import nobody_to_retry, require_r
 from drumbeat.campaigns.planning.staged.recent import RecentCampaign, recent_campaigns
 from drumbeat.campaigns.planning.staged.spec_rules import file_rules
 from drumbeat.campaigns.planning.staged.staging import StagedRows, find_duplicates, stage
+from drumbeat.campaigns.reject import Reject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +48,8 @@ class AudienceFound:
     any and a list is kept; `reject_codes` counts them. `unmatched` counts rows by a language that no template
     has; they get the fallback. `findings` warn of what good rows hold; `countries` and `kinds` count their
     phones, as `PhoneCounts` does. `left_out_codes` counts whom a retry leaves out. A dry run has
-    `first_messages`, and `heads` if it counts them: see `create_campaign`.
+    `first_messages`, and `heads` if it counts them: see `create_campaign`. `rejected_rows` are the first
+    rejected and duplicate rows of an audience that a program gave.
     """
 
     encoding: Encoding | None = None
@@ -57,6 +61,7 @@ class AudienceFound:
     kinds: Mapping[str, int] = field(default_factory=dict)
     left_out_codes: Mapping[str, int] = field(default_factory=dict)
     first_messages: Sequence[FirstMessage] = ()
+    rejected_rows: Sequence[Reject] = ()
     heads: Sequence[Mapping[str, Any]] = ()
 
 
@@ -82,14 +87,17 @@ async def stage_audience(opened: Opened, checked: Checked, *, keeps_rejects: boo
     counts are not those that the options allow, and NotReady if it has no rows yet, or too few.
     """
     spec = opened.asked.spec
-    path = spec.rejects or default_rejects_path(spec.audience_file or Path("audience"))
-    with RejectFile(path, spec.audience_file) as rejects:
+    is_given = isinstance(spec.source, GivenRows)
+    # A program that gives the rows gets the rejected ones back, and expects no file.
+    unlisted = is_given and spec.rejects is None
+    listed = spec.rejects or default_rejects_path(spec.audience_file or Path("audience"))
+    with RejectFile(Path(os.devnull) if unlisted else listed, spec.audience_file) as rejects:
         table = await asyncio.to_thread(opened.source.table)
         require_no_reject_list(table.header, table.name)
         filling = fill(spec, checked.templates, table.header)
         table = await asyncio.to_thread(known_table, opened.source, table, filling.rules)
         rows = await _stage_rows(opened, table, filling.rules, rejects)
-        published = rejects.publish() if keeps_rejects else None
+        published = rejects.publish() if keeps_rejects and not unlisted else None
     readiness = opened.asked.guards.readiness
     least = await least_recipients(opened.session.connection, readiness.least, spec.name)
     if spec.retry_of is not None and not rows.rows:
@@ -103,6 +111,7 @@ async def stage_audience(opened: Opened, checked: Checked, *, keeps_rejects: boo
             encoding=table.encoding,
             rejects_path=published,
             reject_codes=dict(rejects.counts),
+            rejected_rows=tuple(rejects.first) if is_given else (),
             unmatched=rows.unmatched,
             findings=rows.findings.as_json(),
             countries=rows.phones.by_country(),

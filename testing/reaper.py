@@ -1,6 +1,6 @@
 """Stops the run's Postgres and removes its directory when the run ends, however it ends.
 
-    python -m tests.reaper HOME
+    python -m drumbeat.testing.reaper HOME
 
 Waits for the end of its standard input, whose other end the run holds: a killed run lets go of it as well.
 """

@@ -1,0 +1,177 @@
+"""The methods that send, stop and settle."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+
+from drumbeat.api.installation import Installation, reported
+from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.changing.send_message import SentToOne, new_name, plan_message, run_message
+from drumbeat.campaigns.life import control
+from drumbeat.campaigns.life.control import CampaignChange
+from drumbeat.campaigns.life.release import approve_checked, resume_checked, start_checked
+from drumbeat.campaigns.life.run import RunResult, run_campaign
+from drumbeat.campaigns.life.settle import Settled, settle_campaign
+from drumbeat.campaigns.options.spec import CampaignSpec
+from drumbeat.campaigns.planning.free_form import read_message, with_reply
+from drumbeat.campaigns.planning.header_uploads import uploads_with
+from drumbeat.campaigns.preview.recipient import Choice, choose_recipient
+from drumbeat.campaigns.preview.test_send import own_phones, plan_tests
+from drumbeat.engine.app import POOL_CONNECTIONS
+from drumbeat.engine.core.message_types import Text
+from drumbeat.engine.errors import UsageError
+from drumbeat.engine.notifications.notifier import notifying
+from drumbeat.engine.store.database import Pool, open_pool
+from drumbeat.engine.store.installation import identify
+
+
+class Sending(Installation):
+    """The methods while something is sent."""
+
+    __slots__ = ()
+
+    @reported
+    async def run(
+        self,
+        name: str,
+        *,
+        stop: asyncio.Event | None = None,
+        wait: bool = False,
+        until: datetime | None = None,
+        max_failed: str | None = None,
+    ) -> RunResult:
+        """Send in this process until nobody is left, as `campaign run` does. Setting `stop` ends the run as
+        Ctrl-C does.
+
+        The result says what is missing. Its method `require_complete` raises that as an error.
+        """
+        service, stop = self.settings.service(), stop or asyncio.Event()
+        async with (
+            self._sender_pool() as pool,
+            notifying(pool, self.settings.notifications(), stop),
+        ):
+            return await run_campaign(
+                pool,
+                service,
+                name,
+                stop=stop,
+                wait=wait,
+                disk=self.settings.disk(),
+                max_failed=max_failed,
+                until=until,
+            )
+
+    @reported
+    async def start(self, name: str) -> CampaignChange:
+        """Hand the campaign to the workers, as `campaign start` does. Its templates are compared first."""
+        (change,) = (await start_checked(self.pool, self.settings, name, actor=actor())).changes
+        return change
+
+    @reported
+    async def pause(self, name: str) -> CampaignChange:
+        """Stop sending, as `campaign pause` does. Running processes follow within a second."""
+        async with self.pool.acquire() as connection:
+            return await control.pause(connection, name, actor=actor())
+
+    @reported
+    async def resume(self, name: str, *, now: bool = False) -> CampaignChange:
+        """Lift a pause, as `campaign resume` does. A token that was refused is tried first."""
+        released = await resume_checked(self.pool, self.settings, name, actor=actor(), now=now)
+        (change,) = released.changes
+        return change
+
+    @reported
+    async def approve(self, name: str) -> CampaignChange:
+        """Approve the canary of a campaign, as `campaign approve` does."""
+        (change,) = (await approve_checked(self.pool, self.settings, name, actor=actor())).changes
+        return change
+
+    @reported
+    async def cancel(self, name: str) -> CampaignChange:
+        """End the campaign for good, as `campaign cancel` does. Recipients not sent to are skipped."""
+        async with self.pool.acquire() as connection:
+            return await control.cancel(connection, name, actor=actor())
+
+    @reported
+    async def settle(self, name: str, action: Literal["resend", "assume-sent"] | None = None) -> Settled:
+        """Return who is in doubt. Or queue another message to them, or take them as sent, before.
+
+        Nothing is sent here: `run`, or a worker, sends what is queued.
+        """
+        return await settle_campaign(self.pool, name, action, self.settings.silence_s, actor=actor())
+
+    @reported
+    async def test_send(
+        self, name: str, to: str | Sequence[str], *, row: int | None = None
+    ) -> list[SentToOne]:
+        """Send the campaign's message to your own phones, as `campaign test-send` does. Each call sends."""
+        service, disk = self.settings.service(), self.settings.disk()
+        chosen = await choose_recipient(self.pool, name, Choice(row))
+        phones = own_phones([to] if isinstance(to, str) else list(to), chosen.options.get("region"))
+        uploads = uploads_with(self.settings)
+        tests = await plan_tests(self.url, chosen, phones, disk=disk, open_uploads=uploads)
+        async with self._sender_pool() as pool:
+            return [await run_message(pool, service, test, stop=asyncio.Event(), disk=disk) for test in tests]
+
+    @reported
+    async def send(
+        self,
+        to: str,
+        *,
+        number: str,
+        template: str | None = None,
+        language: str | None = None,
+        params: Sequence[str] = (),
+        text: str | None = None,
+        message: Mapping[str, Any] | None = None,
+        reply_to: str | None = None,
+        region: str | None = None,
+        name: str | None = None,
+    ) -> SentToOne:
+        """Send one message to one person, as `message send` does, and return the result.
+
+        Give one of `template` (with `language`), `text` and `message`, which is the object of any other type.
+        With a `name`, the call may be repeated: the message is sent once. The result's `problem` says why the
+        service has not accepted it.
+        """
+        content = _content(text, message, reply_to)
+        if (template is None) == (content is None):
+            raise UsageError("one message is needed", remedy="give one of template, text and message")
+        if template is not None and (language is None or reply_to is not None):
+            raise UsageError("template needs language, and takes no reply_to")
+        spec = CampaignSpec(
+            name=name or new_name(),
+            template=template or str((content or {})["type"]),
+            language=language or "",
+            read_from=Path(),
+            number=[number],
+            param=[f"={value}" for value in params],
+            region=region,
+            message=content,
+        )
+        service, disk = self.settings.service(), self.settings.disk()
+        await plan_message(self.url, spec, to, disk=disk, open_uploads=uploads_with(self.settings))
+        async with self._sender_pool() as pool:
+            return await run_message(pool, service, spec.name, stop=asyncio.Event(), disk=disk)
+
+    @asynccontextmanager
+    async def _sender_pool(self) -> AsyncIterator[Pool]:
+        async with open_pool(self.url, size=POOL_CONNECTIONS, by_key=True, greet=identify) as pool:
+            yield pool
+
+
+def _content(
+    text: str | None, message: Mapping[str, Any] | None, reply_to: str | None
+) -> dict[str, Any] | None:
+    if text is not None and message is not None:
+        raise UsageError("text and message contradict each other", remedy="give one of them")
+    if text is not None:
+        return with_reply({"type": Text.kind, Text.kind: Text(text).content()}, reply_to)
+    if message is None:
+        return None
+    return with_reply(read_message(orjson.dumps(dict(message)), "message"), reply_to)
