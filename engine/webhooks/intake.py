@@ -133,8 +133,9 @@ class Intake:
         """Look once in WATCH_S, until cancelled."""
         while True:
             await self.look()
-            for log in (*self._foreign.values(), self._set_aside):
+            for log in self._foreign.values():
                 log.check_quiet(FOREIGN_QUIET_NS)
+            self._set_aside.check_quiet(FOREIGN_QUIET_NS)
             await asyncio.sleep(WATCH_S)
 
     async def look(self) -> None:
