@@ -71,7 +71,7 @@ def serve(
     from drumbeat.campaigns.console.server import POOL_CONNECTIONS, running_console  # imports aiohttp.web
 
     settings = load_settings(metrics_host=metrics_host)
-    metrics = None if no_metrics else MetricsAddress(settings.metrics_host, metrics_port)
+    metrics = None if no_metrics else settings.metrics_at(metrics_port)
     url = ready_database(settings)
 
     async def main() -> int:

@@ -58,7 +58,7 @@ def worker(
         quieten()
     settings = load_settings(metrics_port=metrics_port, metrics_host=metrics_host)
     settings.notifications()  # a missing setting ends the command here, not each of its processes
-    metrics = None if no_metrics else MetricsAddress(settings.metrics_host, settings.metrics_port)
+    metrics = None if no_metrics else settings.metrics_at(settings.metrics_port)
     numbers = with_database(lambda pool: _chosen(pool, number))
     if processes == 1:
         raise typer.Exit(_work([chosen.phone_number_id for chosen in numbers], metrics, parent))

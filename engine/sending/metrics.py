@@ -35,7 +35,7 @@ async def serving_metrics(
         SenderMetrics(context, worker.senders, disk_space),
         DatabaseMetrics(STATEMENT_TIMES, reader, lambda: not context.database_away.is_reported),
     )
-    probes = Probes(Exposition(collectors, reader.refresh), lambda: _problems(context, worker, disk_space))
+    probes = Probes(Exposition(collectors, reader.refresh, address.installation), lambda: _problems(context, worker, disk_space))
     async with serving(address, probes):
         yield
 
@@ -77,7 +77,7 @@ def _numbers(senders: Sequence[NumberSender], now_ns: int) -> Iterable[Metric]:
     permitted = gauges(
         "rate_permitted",
         "Messages a second that the pace permits now: fewer than the limit after throttles, 0 while the "
-        "number rests or the circuit breaker is open.",
+        "number rests or the service is away.",
         "number",
     )
     lag = gauges(

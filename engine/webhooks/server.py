@@ -66,7 +66,7 @@ async def _follow_secrets(receiver: Receiver, reread: Callable[[], Secrets | Non
             receiver.use(secrets)
 
 
-def probes_of(pool: Pool, intake: Intake, metrics: Metrics) -> Probes:
+def probes_of(pool: Pool, intake: Intake, metrics: Metrics, installation: str = INSTALLATION) -> Probes:
     """Return readiness and metrics of the receiver."""
     reader = OverviewReader(pool)
     database = DatabaseMetrics(STATEMENT_TIMES, reader, lambda: intake.healthy)
@@ -74,4 +74,4 @@ def probes_of(pool: Pool, intake: Intake, metrics: Metrics) -> Probes:
     def find_problems() -> list[Problem]:
         return [] if intake.healthy else [Problem("database_away", "the database does not answer")]
 
-    return Probes(Exposition((metrics, database), reader.refresh), find_problems)
+    return Probes(Exposition((metrics, database), reader.refresh, installation), find_problems)
