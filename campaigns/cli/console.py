@@ -16,7 +16,7 @@ from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_da
 from drumbeat.campaigns.console.web import users as people
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.engine.errors import ConfigurationError, UsageError
-from drumbeat.engine.process.settings import MetricsAddress, load_settings
+from drumbeat.engine.process.settings import load_settings
 from drumbeat.engine.store.database import open_pool
 
 STANDARD_INPUT = Path("-")

@@ -35,7 +35,10 @@ async def serving_metrics(
         SenderMetrics(context, worker.senders, disk_space),
         DatabaseMetrics(STATEMENT_TIMES, reader, lambda: not context.database_away.is_reported),
     )
-    probes = Probes(Exposition(collectors, reader.refresh, address.installation), lambda: _problems(context, worker, disk_space))
+    probes = Probes(
+        Exposition(collectors, reader.refresh, address.installation),
+        lambda: _problems(context, worker, disk_space),
+    )
     async with serving(address, probes):
         yield
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 
 from drumbeat.engine.process.probes import Exposition, Probes, Problem
 from drumbeat.engine.process.secret_file import REREAD_S
+from drumbeat.engine.process.settings import INSTALLATION
 from drumbeat.engine.store.database import Pool
 from drumbeat.engine.store.metrics import DatabaseMetrics
 from drumbeat.engine.store.overview import OverviewReader
@@ -32,6 +33,7 @@ async def serve(
     accounts: Collection[str] = (),
     reread: Callable[[], Secrets | None] = lambda: None,
     path: str = CALLBACK_PATH,
+    installation: str = INSTALLATION,
 ) -> None:
     """Receive and reconcile until `stop` is set, then drain. `on_listening` gets the callback's URL once.
 
@@ -44,7 +46,9 @@ async def serve(
     metrics = Metrics()
     committed = asyncio.Event()
     intake = Intake(pool, metrics, product, committed=committed, accounts=accounts)
-    receiver = Receiver(intake, metrics, probes_of(pool, intake, metrics), secrets, limits, path)
+    receiver = Receiver(
+        intake, metrics, probes_of(pool, intake, metrics, installation), secrets, limits, path
+    )
     metrics.refusals = receiver.refusals.counts
     reconciler = Reconciler(pool, metrics, committed, intervals, product=product, accounts=accounts)
     async with listening(receiver, intake, host, port, pool=pool, on_bug=stop.set) as url:

@@ -31,7 +31,9 @@ NEEDED = {
 Object = dict[str, Any]
 
 SOURCES = sorted(
-    path for path in (DEPLOY / "kubernetes").rglob("*.yaml") if path.name != "kustomization.yaml" and "components" not in path.parts
+    path
+    for path in (DEPLOY / "kubernetes").rglob("*.yaml")
+    if path.name != "kustomization.yaml" and "components" not in path.parts
 )
 
 
@@ -181,11 +183,7 @@ def test_the_ingress_leads_to_ports_that_exist_and_keeps_a_browser_with_one_cons
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_a_node_that_takes_no_pod_holds_nobody_up(overlay: str) -> None:
     """A tainted node counts as an empty one otherwise, and with DoNotSchedule a pod waits for it."""
-    found = [
-        (name, rule)
-        for name, pod in pods(overlay)
-        for rule in pod.get("topologySpreadConstraints", [])
-    ]
+    found = [(name, rule) for name, pod in pods(overlay) for rule in pod.get("topologySpreadConstraints", [])]
     assert {name for name, _ in found} == {"worker", "receiver", "console"}
     for name, rule in found:
         assert rule["nodeTaintsPolicy"] == "Honor", name
@@ -236,7 +234,9 @@ def test_production_names_the_image_by_its_digest() -> None:
 def test_names_are_looked_up_wherever_a_cluster_answers_them(overlay: str) -> None:
     (rule,) = named(overlay, "NetworkPolicy", "names")["spec"]["egress"]
     text = yaml.safe_dump(rule)
-    assert all(word in text for word in ("kube-system", "openshift-dns", "drumbeat/names", "169.254.20.10/32"))
+    assert all(
+        word in text for word in ("kube-system", "openshift-dns", "drumbeat/names", "169.254.20.10/32")
+    )
     assert {port["port"] for port in rule["ports"]} == {53, 5353}
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.acceptance.conftest import Scene, scene, status_delay
 from tests.cli.processes import serving, until
-from tests.deploy.test_monitoring import ALWAYS_FIRES, PROMETHEUS, RULES
+from tests.deploy.test_monitoring import ALWAYS_FIRES, OBJECTIVES, PROMETHEUS, RULES
 from tests.kit.ports import free_port
 from tests.metrics_text import served_ports
 
@@ -69,6 +69,7 @@ def prometheus(
     directory.mkdir()
     (directory / "prometheus.yml").write_text(config)
     (directory / "alerts.yaml").write_text(RULES.read_text("utf-8").replace(LONG, SHORT))
+    (directory / "objectives.yaml").write_text(OBJECTIVES.read_text("utf-8"))
     port = free_port()
     words = [
         "--config.file=prometheus.yml",
