@@ -97,7 +97,7 @@ def _numbers(senders: Sequence[NumberSender], now_ns: int) -> Iterable[Metric]:
         number, dispatcher, bucket = [sender.lease.phone_number_id], sender.dispatcher, sender.pace.bucket
         requests.add_metric(number, bucket.writes)
         limit.add_metric(number, bucket.limit_per_s)
-        permitted.add_metric(number, sender.permitted_per_s(now_ns))
+        permitted.add_metric(number, sender.permitted_per_s())
         lag.add_metric(number, dispatcher.late_ns(now_ns) / SECOND_NS)
         in_flight.add_metric(number, dispatcher.queue.taken - dispatcher.queue.connecting)
         ahead.add_metric(number, dispatcher.queue.unwritten)

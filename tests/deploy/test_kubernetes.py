@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from tests.deploy.compose import DEPLOY
+from tests.deploy.rule_object import OBJECT, rule_object
 
 OVERLAYS = ("trial", "production")
 VERSIONS = ("1.30", "1.34")
@@ -253,3 +254,18 @@ def test_every_policy_selects_a_pod(overlay: str) -> None:
         if found["kind"] == "NetworkPolicy":
             wanted = found["spec"]["podSelector"].get("matchLabels", {})
             assert any(wanted.items() <= given.items() for given in labels), found["metadata"]["name"]
+
+
+def test_the_operator_of_prometheus_gets_the_same_rules_and_jobs() -> None:
+    """It gives no schema of its objects, so their fields are read here."""
+    assert yaml.safe_load(OBJECT.read_text()) == rule_object()
+    found = {_key(each): each for each in build(OBJECT.parent)}
+    for name, port in (("worker", "metrics"), ("receiver", "http"), ("console", "metrics")):
+        spec = found["PodMonitor", name]["spec"]
+        labels = named("production", "Deployment", name)["spec"]["template"]["metadata"]["labels"]
+        assert spec["selector"]["matchLabels"].items() <= labels.items()
+        (endpoint,) = spec["podMetricsEndpoints"]
+        assert (endpoint["port"], endpoint["honorLabels"]) == (port, True)
+        rules = {rule["targetLabel"]: rule for rule in endpoint["relabelings"]}
+        assert rules["job"]["replacement"] == f"drumbeat-{name}"
+        assert rules["installation"]["sourceLabels"] == ["__meta_kubernetes_namespace"]

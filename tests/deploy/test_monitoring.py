@@ -48,7 +48,7 @@ def expressions(path: Path) -> list[str]:
 @pytest.mark.parametrize("path", [RULES, OBJECTIVES, *DASHBOARDS], ids=lambda path: path.name)
 def test_every_metric_that_is_named_exists(path: Path) -> None:
     """A test of running processes keeps the reference equal to what they serve."""
-    found = named(path.read_text("utf-8"))
+    found = named(re.sub(r"installation:\w+:\w+", "", path.read_text("utf-8")))  # but what rules record
     assert found
     assert found - documented().keys() == set()
 
