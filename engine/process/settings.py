@@ -215,8 +215,8 @@ class Settings(BaseSettings):
     in its own zone.
     """
     installation: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")] = INSTALLATION
-    """The name of this installation: the label `installation` of every metric. One Prometheus, and each alert,
-    tells several installations apart by it.
+    """The name of this installation: the label `installation` of every metric. One Prometheus, and each
+    alert, tells several installations apart by it.
     """
     metrics_host: str = "127.0.0.1"
     """The address where a worker serves its metrics; `0.0.0.0` in a container."""

@@ -68,8 +68,8 @@ class CampaignReader:
         """Set up the reader. `find_block` returns why nothing at all may be claimed at this moment; None if
         it may.
 
-        `phone_number_ids` are the numbers of this process. `find_away` returns that the service is away, which
-        stops nobody: one message at a time probes it.
+        `phone_number_ids` are the numbers of this process. `find_away` returns that the service is away,
+        which stops nobody: one message at a time probes it.
         """
         self._cache = cache
         self._product = product
