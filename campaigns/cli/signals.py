@@ -37,8 +37,9 @@ class Stop:
 
 @contextmanager
 def stop_on_signals() -> Iterator[Stop]:
-    """Let the first signal in this block only set the event. The main thread's loop must run. A service manager
-    is told that the process is ready, works and stops.
+    """Let the first signal in this block only set the event. The main thread's loop must run.
+
+    A service manager is told that the process is ready, works and stops.
     """
     loop = asyncio.get_running_loop()
     stop = Stop()

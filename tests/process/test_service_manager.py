@@ -28,7 +28,7 @@ async def test_it_is_ready_then_works_then_stops(
         words = [await asyncio.to_thread(manager.recv, 100) for _ in range(4)]
     assert words == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1", b"WATCHDOG=1"]
     manager.setblocking(False)
-    rest = []
+    rest: list[bytes] = []
     while not rest or rest[-1] != b"STOPPING=1":
         rest.append(manager.recv(100))
     assert set(rest) <= {b"WATCHDOG=1", b"STOPPING=1"}
