@@ -152,7 +152,7 @@ async def whys_of(connection: Connection, campaigns: Sequence[Stored]) -> dict[i
             campaign.state,
             campaign.reason,
             campaign.reason_code,
-            [numbers[number] for number in campaign.phone_number_ids if number in numbers],
+            [numbers[number] for number in campaign.phone_number_ids],
             stopped_by=stoppers.get(campaign.campaign_id),
             start_at=campaign.start_at,
         )

@@ -2,8 +2,6 @@
 
 from drumbeat.campaigns.account.number_state import NumberState, number_state
 from drumbeat.campaigns.account.numbers import list_numbers
-from drumbeat.campaigns.life.control import list_campaigns
-from drumbeat.campaigns.results.campaign_pages import whys_of
 from drumbeat.engine.app import SERVICE_AWAY
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import NUMBER, Caller
@@ -23,12 +21,3 @@ async def test_numbers_and_campaigns_say_that_the_service_is_away(pool: Pool, ma
     assert number_state(found[NUMBER]) is NumberState.AWAY
     assert "the service does not answer" in (await manager.get("/numbers")).text
     assert "The service does not answer" in (await manager.get("/campaigns/spring")).text
-
-
-async def test_a_campaign_whose_number_is_not_stored_is_still_listed(pool: Pool, manager: Caller) -> None:
-    """As in a restored database that is older than the number."""
-    await pool.execute("UPDATE campaigns SET phone_number_ids = phone_number_ids || '{gone}'::text[]")
-    async with pool.acquire() as connection:
-        listed = await list_campaigns(connection)
-        assert set(await whys_of(connection, listed)) == {campaign.campaign_id for campaign in listed}
-    assert (await manager.get("/campaigns")).status == 200
