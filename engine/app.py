@@ -45,6 +45,8 @@ from drumbeat.engine.store.installation import identify
 # 0.1 s.
 POOL_CONNECTIONS = 6
 
+SERVICE_AWAY = "the service does not answer, or answers that it fails; one message at a time probes it"
+
 log = get_logger(__name__)
 
 
@@ -86,6 +88,7 @@ async def run_numbers(
         context.clock_skew,
         phone_number_ids,
         context.quotas,
+        partial(_find_away, context.breaker),
     )
     keep_large_blocks()
     read_numbers = partial(_read_numbers, pool, service, token_file)
@@ -132,6 +135,11 @@ def _find_block(disk_space: DiskSpaceGuard, results_writer: ResultsWriter) -> Bl
     if problem := results_writer.problem:
         return Block(problem, ReasonCode.RESULTS_NOT_STORED)
     return None
+
+
+def _find_away(breaker: CircuitBreaker) -> Block | None:
+    """Return that the service is away. The words are the same while it lasts: each change is stored."""
+    return Block(SERVICE_AWAY, ReasonCode.SERVICE_AWAY, stops=False) if breaker.tripped else None
 
 
 def transport_of(service: ServiceSettings) -> Transport:

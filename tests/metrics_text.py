@@ -32,13 +32,13 @@ def documented() -> dict[str, Family]:
 
 
 def exposed(text: str) -> dict[str, Family]:
-    """Our metrics of a scrape, by the name that queries use."""
+    """Our metrics of a scrape, by the name that queries use. Every one has the label of the installation."""
     found: dict[str, Family] = {}
     for family in text_string_to_metric_families(text):
         if family.name.startswith("drumbeat_"):
             name = family.name + ("_total" if family.type == "counter" else "")
             labels = {label for sample in family.samples for label in sample.labels}
-            found[name] = Family(family.type, labels - {"le"})
+            found[name] = Family(family.type, labels - {"le", "installation"})
     return found
 
 

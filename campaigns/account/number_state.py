@@ -20,6 +20,8 @@ class NumberState(StrEnum):
     """Its messaging limit is used up."""
     NOBODY = "nobody"
     """No worker sends with it."""
+    AWAY = "away"
+    """The service does not answer: one message at a time probes it."""
     SLOWED = "slowed"
     """The service throttles it, so its worker sends below its limit."""
     SENDING = "sending"
@@ -38,6 +40,8 @@ def number_state(number: BusinessNumber) -> NumberState:
         return NumberState.QUOTA
     if number.owner is None:
         return NumberState.NOBODY
+    if number.service_away:
+        return NumberState.AWAY
     if number.slowed_since is not None:
         return NumberState.SLOWED
     return NumberState.SENDING if number.achieved_per_s else NumberState.IDLE

@@ -28,10 +28,10 @@ class BusinessNumber:
     `rate_per_s` is the pace that the owner keeps to, None without an owner; `achieved_per_s` is what the
     number sent in the last seconds. `slowed_since` is the time since when the owner sends slower, because the
     service throttles the number. `stopped` holds until a person resumes the number; `suspended_until` is the
-    end of a rest that ends by itself. `unlisted_at` is the time since when the account no longer lists it.
-    `campaigns` may still send with it. The fields `quota_*` are those of `NumberProgress`. `known_tier` is
-    the last word for its messaging limit that was understood. `tier_doubt` says why the limit that counts is
-    not what the service states now.
+    end of a rest that ends by itself. `service_away`: the service does not answer the process that sends with
+    it. `unlisted_at` is the time since when the account no longer lists it. `campaigns` may still send with
+    it. The fields `quota_*` are those of `NumberProgress`. `known_tier` is the last word for its messaging
+    limit that was understood. `tier_doubt` says why the limit that counts is not what the service states now.
     """
 
     phone_number_id: str
@@ -51,6 +51,7 @@ class BusinessNumber:
     stopped: bool
     suspended_until: datetime | None
     suspended_reason: str | None
+    service_away: bool
     unlisted_at: datetime | None
     synced_at: datetime | None
     campaigns: list[str]

@@ -16,7 +16,7 @@ from drumbeat.campaigns.console.web import users as people
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.campaigns.database_errors import database_blamed
 from drumbeat.engine.errors import ConfigurationError, UsageError
-from drumbeat.engine.process.settings import MetricsAddress, load_settings
+from drumbeat.engine.process.settings import load_settings
 from drumbeat.engine.store.database import open_pool
 
 STANDARD_INPUT = Path("-")
@@ -71,7 +71,7 @@ def serve(
     from drumbeat.campaigns.console.server import POOL_CONNECTIONS, running_console  # imports aiohttp.web
 
     settings = load_settings(metrics_host=metrics_host)
-    metrics = None if no_metrics else MetricsAddress(settings.metrics_host, metrics_port)
+    metrics = None if no_metrics else settings.metrics_at(metrics_port)
     url = ready_database(settings)
 
     async def main() -> int:

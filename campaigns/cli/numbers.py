@@ -117,7 +117,7 @@ def _print(numbers: list[BusinessNumber], json: bool) -> None:
 
 def _row(number: BusinessNumber) -> tuple[object, ...]:
     limit_text = f"{number.limit_per_s:g}/s{' by hand' if number.limit_is_manual else ''}"
-    rests = number.stopped or number.suspended_until is not None
+    rests = number.stopped or number.suspended_until is not None or number.service_away
     permitted = "" if number.rate_per_s is None or rests else f"{number.rate_per_s:.1f}/s"
     return (
         number.phone_number_id,
@@ -146,6 +146,8 @@ def state_text(number: BusinessNumber) -> str:
             return f"messaging limit used up until {_time(number.quota_more_at)}"
         case NumberState.NOBODY:
             return (number.status or "").lower()
+        case NumberState.AWAY:
+            return "the service does not answer"
         case NumberState.SLOWED:
             return f"slowed since {_time(number.slowed_since)}, the service throttles it: {number.owner}"
         case NumberState.SENDING:

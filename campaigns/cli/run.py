@@ -121,7 +121,7 @@ async def _warn_of_quota(pool: Pool, campaign: Campaign, scope: QuotaScope) -> N
 
 
 def _metrics_address(settings: Settings, host: str | None, port: int | None) -> MetricsAddress | None:
-    return None if port is None else MetricsAddress(host or settings.metrics_host, port)
+    return None if port is None else settings.metrics_at(port, host)
 
 
 def _print(end: RunResult, json: bool) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from drumbeat.engine.process.service_manager import managed
+
 HASTY_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 STOP_SIGNALS = (*HASTY_SIGNALS, signal.SIGHUP)
 
@@ -35,7 +37,10 @@ class Stop:
 
 @contextmanager
 def stop_on_signals() -> Iterator[Stop]:
-    """Let the first signal in this block only set the event. The main thread's loop must run."""
+    """Let the first signal in this block only set the event. The main thread's loop must run.
+
+    A service manager is told that the process is ready, works and stops.
+    """
     loop = asyncio.get_running_loop()
     stop = Stop()
     former = {number: signal.getsignal(number) for number in STOP_SIGNALS}
@@ -53,7 +58,8 @@ def stop_on_signals() -> Iterator[Stop]:
     for number in former:
         loop.add_signal_handler(number, ask, number)
     try:
-        yield stop
+        with managed():
+            yield stop
     finally:
         _restore(loop, former)
         for number, handler in former.items():

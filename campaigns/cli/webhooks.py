@@ -67,6 +67,7 @@ def serve(
                     intervals=Intervals(silence_s=settings.silence_s),
                     reread=secrets.reread,
                     path=path,
+                    installation=settings.installation,
                 )
         return stop.exit_code
 

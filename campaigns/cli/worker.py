@@ -16,7 +16,7 @@ from drumbeat.campaigns.cli.task_runner import with_database, with_settings
 from drumbeat.campaigns.describe_database import describe_database
 from drumbeat.campaigns.life.run import CUT_SHORT
 from drumbeat.engine.app import POOL_CONNECTIONS, run_numbers
-from drumbeat.engine.errors import ConfigurationError, Unreachable
+from drumbeat.engine.errors import ConfigurationError, TryLater, Unreachable
 from drumbeat.engine.notifications.notifier import notifying
 from drumbeat.engine.process.settings import MetricsAddress, Settings, load_settings
 from drumbeat.engine.process.telemetry import quieten
@@ -58,7 +58,7 @@ def worker(
         quieten()
     settings = load_settings(metrics_port=metrics_port, metrics_host=metrics_host)
     settings.notifications()  # a missing setting ends the command here, not each of its processes
-    metrics = None if no_metrics else MetricsAddress(settings.metrics_host, settings.metrics_port)
+    metrics = None if no_metrics else settings.metrics_at(settings.metrics_port)
     numbers = with_database(lambda pool: _chosen(pool, number))
     if processes == 1:
         raise typer.Exit(_work([chosen.phone_number_id for chosen in numbers], metrics, parent))
@@ -84,11 +84,12 @@ async def _chosen(pool: Pool, wanted: list[str] | None) -> list[BusinessNumber]:
     known = await list_numbers(pool)
     chosen = known if wanted is None else [number for number in known if number.phone_number_id in wanted]
     missing = set(wanted or ()) - {number.phone_number_id for number in chosen}
-    if missing or not chosen:
-        what = f"there is no number {', '.join(sorted(missing))}" if missing else "no number is stored"
-        raise ConfigurationError(
-            what, where=await describe_database(pool), remedy="run `drumbeat numbers sync`"
-        )
+    remedy = "run `drumbeat numbers sync`"
+    if missing:
+        what = f"there is no number {', '.join(sorted(missing))}"
+        raise ConfigurationError(what, where=await describe_database(pool), remedy=remedy)
+    if not chosen:  # the first sync may still run: a service manager tries again
+        raise TryLater("no number is stored", where=await describe_database(pool), remedy=remedy)
     return chosen
 
 

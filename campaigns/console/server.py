@@ -33,7 +33,7 @@ from drumbeat.campaigns.console.web.request_limits import Allowance
 from drumbeat.campaigns.console.web.security_headers import add_security_headers
 from drumbeat.campaigns.console.web.settings import ConsoleSettings, console_settings, require_guarded
 from drumbeat.campaigns.console.web.uploads import remove_old
-from drumbeat.campaigns.console.web.users import any_user
+from drumbeat.campaigns.console.web.users import any_user, form_key
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.process.settings import MetricsAddress, Settings
@@ -159,7 +159,8 @@ async def running_console(
     """
     own = console_settings(settings)
     require_guarded(own, host, has_users=await any_user(pool))
-    console = Console(pool, database_url, settings, own, Doorkeeper(pool, own), stop)
+    door = Doorkeeper(pool, own, await form_key(pool))
+    console = Console(pool, database_url, settings, own, door, stop)
     app = application(console)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=CLOSE_S_MAX, keepalive_timeout=IDLE_S_MAX)
     await runner.setup()

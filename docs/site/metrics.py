@@ -22,7 +22,9 @@ from drumbeat.engine.webhooks.metrics import Metrics
 
 PROSE = """# Metrics
 
-Workers, the receiver, the console and the emulator serve metrics in the Prometheus text format.
+Workers, the receiver, the console and the emulator serve metrics in the Prometheus text format. Every
+metric but those of the emulator has the label `installation`, from the [setting](settings.md) of that name,
+which is `drumbeat` by default: give each installation that one Prometheus scrapes a name of its own.
 
 """
 

@@ -127,6 +127,7 @@ class ReasonCode(StrEnum):
     DISK_FULL = "disk_full"
     RESULTS_NOT_STORED = "results_not_stored"
     HEADER_FILE = "header_file"
+    SERVICE_AWAY = "service_away"
     NOBODY_SENDS = "nobody_sends"
     RESENDING = "resending"
     REOPENED = "reopened"
@@ -175,6 +176,7 @@ REASONS: dict[ReasonCode, Reason] = {
     ReasonCode.DISK_FULL: Reason("the disk is nearly full"),
     ReasonCode.RESULTS_NOT_STORED: Reason("outcomes cannot be stored"),
     ReasonCode.HEADER_FILE: Reason("a file of its header is not at the service, and cannot be uploaded"),
+    ReasonCode.SERVICE_AWAY: Reason("the service does not answer, or answers that it fails"),
     ReasonCode.NOBODY_SENDS: Reason("no process sends with any of its numbers"),
     # a campaign that runs again
     ReasonCode.RESENDING: Reason("recipients in doubt are sent to again"),
@@ -193,6 +195,7 @@ WAITS = frozenset(
         ReasonCode.DISK_FULL,
         ReasonCode.RESULTS_NOT_STORED,
         ReasonCode.HEADER_FILE,
+        ReasonCode.SERVICE_AWAY,
     }
 )
 

@@ -8,10 +8,12 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from drumbeat.engine.process.answers import Answer, json_answer
 from drumbeat.engine.process.event_log import get_logger
+from drumbeat.engine.process.settings import INSTALLATION
 
 LIVEZ, READYZ, METRICS = b"/livez", b"/readyz", b"/metrics"
 
@@ -31,18 +33,39 @@ class Exposition:
     """The metrics of a process in the Prometheus text format, read when somebody asks.
 
     `refresh` reads what the collectors cannot read themselves: a collector cannot wait for the database.
+    `installation` becomes a label of every metric, so that one Prometheus tells several installations apart.
     """
 
-    def __init__(self, collectors: Iterable[Collector], refresh: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        collectors: Iterable[Collector],
+        refresh: Callable[[], Awaitable[None]],
+        installation: str = INSTALLATION,
+    ) -> None:
         self._refresh = refresh
         self._registry = CollectorRegistry(auto_describe=False)
-        ProcessCollector(registry=self._registry)  # CPU, memory, file descriptors
-        for collector in collectors:
-            self._registry.register(collector)
+        process = ProcessCollector(registry=None)  # CPU, memory, file descriptors
+        for collector in (process, *collectors):
+            self._registry.register(_OfInstallation(collector, installation))
 
     async def text(self) -> bytes:
         await self._refresh()
         return generate_latest(self._registry)
+
+
+class _OfInstallation(Collector):
+    """A collector whose samples have the label `installation`."""
+
+    def __init__(self, collector: Collector, installation: str) -> None:
+        self._collector = collector
+        self._label = {"installation": installation}
+
+    def collect(self) -> Iterable[Metric]:
+        for family in self._collector.collect():
+            family.samples = [
+                sample._replace(labels={**self._label, **sample.labels}) for sample in family.samples
+            ]
+            yield family
 
 
 class Probes:

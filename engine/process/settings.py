@@ -9,7 +9,7 @@ import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import platformdirs
 from pydantic import Field, SecretStr, TypeAdapter, ValidationError
@@ -53,6 +53,7 @@ from drumbeat.engine.process.setting_forms import (
 )
 
 PREFIX = "DRUMBEAT_"
+INSTALLATION = "drumbeat"
 SETTINGS_FILE = Path("drumbeat.toml")
 SECRETS = (
     "database_url",
@@ -123,11 +124,12 @@ class ServiceSettings:
 @dataclass(frozen=True, slots=True)
 class MetricsAddress:
     """The address at which a process serves its metrics. Port 0 is any free one; the event `metrics_served`
-    names it.
+    names it. `installation` is a label of each metric.
     """
 
     host: str
     port: int
+    installation: str = INSTALLATION
 
 
 class Settings(BaseSettings):
@@ -212,6 +214,10 @@ class Settings(BaseSettings):
     """The time zone of times in reports of results, and in the console. A browser with JavaScript shows times
     in its own zone.
     """
+    installation: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")] = INSTALLATION
+    """The name of this installation: the label `installation` of every metric. One Prometheus, and each
+    alert, tells several installations apart by it.
+    """
     metrics_host: str = "127.0.0.1"
     """The address where a worker serves its metrics; `0.0.0.0` in a container."""
     metrics_port: int = Field(default=9090, ge=0, le=65535)
@@ -250,6 +256,10 @@ class Settings(BaseSettings):
     def disk(self) -> Disk | None:
         """Return the disk of the embedded Postgres. None for another database: its operator watches it."""
         return None if self.database_url is not None else Disk(self.home, self.least_free_mib)
+
+    def metrics_at(self, port: int, host: str | None = None) -> MetricsAddress:
+        """Return the address of the metrics on this port, with the name of the installation."""
+        return MetricsAddress(host or self.metrics_host, port, self.installation)
 
     def notifications(self) -> NotificationSettings:
         """Return the channels that are set up. ConfigurationError names what one of them lacks."""

@@ -63,17 +63,20 @@ class CampaignReader:
         clock_skew: ClockSkew | None = None,
         phone_number_ids: Sequence[str] = (),
         quotas: Quotas | None = None,
+        find_away: Callable[[], Block | None] = lambda: None,
     ) -> None:
         """Set up the reader. `find_block` returns why nothing at all may be claimed at this moment; None if
         it may.
 
-        `phone_number_ids` are the numbers of this process.
+        `phone_number_ids` are the numbers of this process. `find_away` returns that the service is away,
+        which stops nobody: one message at a time probes it.
         """
         self._cache = cache
         self._product = product
         self._only = campaign_id
         self._phone_number_ids = list(phone_number_ids)
         self._find_block = find_block
+        self._find_away = find_away
         self._clock_skew = clock_skew or ClockSkew()
         self._quotas = quotas or Quotas()
 
@@ -109,7 +112,7 @@ class CampaignReader:
         if started := self._cache.start(campaign):
             campaign.blocked_reason = _stored_blocked_reason(row)
         block = block or _closed_hours(campaign, row["database_now"]) or file_block
-        block = block or await self._used_up(connection, campaign)
+        block = block or await self._used_up(connection, campaign) or self._find_away()
         await self._block(connection, campaign, block, started=started)
 
     async def _used_up(self, connection: Connection, campaign: RunningCampaign) -> Block | None:

@@ -35,7 +35,10 @@ async def serving_metrics(
         SenderMetrics(context, worker.senders, disk_space),
         DatabaseMetrics(STATEMENT_TIMES, reader, lambda: not context.database_away.is_reported),
     )
-    probes = Probes(Exposition(collectors, reader.refresh), lambda: _problems(context, worker, disk_space))
+    probes = Probes(
+        Exposition(collectors, reader.refresh, address.installation),
+        lambda: _problems(context, worker, disk_space),
+    )
     async with serving(address, probes):
         yield
 
@@ -77,7 +80,7 @@ def _numbers(senders: Sequence[NumberSender], now_ns: int) -> Iterable[Metric]:
     permitted = gauges(
         "rate_permitted",
         "Messages a second that the pace permits now: fewer than the limit after throttles, 0 while the "
-        "number rests or the circuit breaker is open.",
+        "number rests or the service is away.",
         "number",
     )
     lag = gauges(
@@ -94,7 +97,7 @@ def _numbers(senders: Sequence[NumberSender], now_ns: int) -> Iterable[Metric]:
         number, dispatcher, bucket = [sender.lease.phone_number_id], sender.dispatcher, sender.pace.bucket
         requests.add_metric(number, bucket.writes)
         limit.add_metric(number, bucket.limit_per_s)
-        permitted.add_metric(number, sender.permitted_per_s(now_ns))
+        permitted.add_metric(number, sender.permitted_per_s())
         lag.add_metric(number, dispatcher.late_ns(now_ns) / SECOND_NS)
         in_flight.add_metric(number, dispatcher.queue.taken - dispatcher.queue.connecting)
         ahead.add_metric(number, dispatcher.queue.unwritten)

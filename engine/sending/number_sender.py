@@ -55,9 +55,9 @@ class NumberSender:
     def rate_per_s(self) -> float:
         return self.pace.bucket.rate_per_s
 
-    def permitted_per_s(self, now_ns: int) -> float:
-        """Return the rate at this moment: 0 while the number rests or the circuit breaker is open."""
-        return 0.0 if self.pace.rests or self._context.breaker.is_open(now_ns) else self.rate_per_s
+    def permitted_per_s(self) -> float:
+        """Return the rate at this moment: 0 while the number rests or the service is away."""
+        return 0.0 if self.pace.rests or self._context.breaker.tripped else self.rate_per_s
 
     def achieved_per_s(self, now_ns: int) -> float:
         return self.pace.achieved_per_s(now_ns)

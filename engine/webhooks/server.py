@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 
 from drumbeat.engine.process.probes import Exposition, Probes, Problem
 from drumbeat.engine.process.secret_file import REREAD_S
+from drumbeat.engine.process.settings import INSTALLATION
 from drumbeat.engine.store.database import Pool
 from drumbeat.engine.store.metrics import DatabaseMetrics
 from drumbeat.engine.store.overview import OverviewReader
@@ -32,6 +33,7 @@ async def serve(
     accounts: Collection[str] = (),
     reread: Callable[[], Secrets | None] = lambda: None,
     path: str = CALLBACK_PATH,
+    installation: str = INSTALLATION,
 ) -> None:
     """Receive and reconcile until `stop` is set, then drain. `on_listening` gets the callback's URL once.
 
@@ -44,7 +46,9 @@ async def serve(
     metrics = Metrics()
     committed = asyncio.Event()
     intake = Intake(pool, metrics, product, committed=committed, accounts=accounts)
-    receiver = Receiver(intake, metrics, probes_of(pool, intake, metrics), secrets, limits, path)
+    receiver = Receiver(
+        intake, metrics, probes_of(pool, intake, metrics, installation), secrets, limits, path
+    )
     metrics.refusals = receiver.refusals.counts
     reconciler = Reconciler(pool, metrics, committed, intervals, product=product, accounts=accounts)
     async with listening(receiver, intake, host, port, pool=pool, on_bug=stop.set) as url:
@@ -66,7 +70,7 @@ async def _follow_secrets(receiver: Receiver, reread: Callable[[], Secrets | Non
             receiver.use(secrets)
 
 
-def probes_of(pool: Pool, intake: Intake, metrics: Metrics) -> Probes:
+def probes_of(pool: Pool, intake: Intake, metrics: Metrics, installation: str = INSTALLATION) -> Probes:
     """Return readiness and metrics of the receiver."""
     reader = OverviewReader(pool)
     database = DatabaseMetrics(STATEMENT_TIMES, reader, lambda: intake.healthy)
@@ -74,4 +78,4 @@ def probes_of(pool: Pool, intake: Intake, metrics: Metrics) -> Probes:
     def find_problems() -> list[Problem]:
         return [] if intake.healthy else [Problem("database_away", "the database does not answer")]
 
-    return Probes(Exposition((metrics, database), reader.refresh), find_problems)
+    return Probes(Exposition((metrics, database), reader.refresh, installation), find_problems)

@@ -40,6 +40,18 @@ async def csrf_of(caller: Caller) -> str:
     return found[1]
 
 
+async def test_another_console_of_the_database_takes_the_form(
+    pool: Pool, database_url: str, ana: Caller, tmp_path: Path
+) -> None:
+    """Of several pods, any one may get the form that another one made."""
+    token = await csrf_of(ana)
+    async with console(pool, database_url, tmp_path) as other:
+        browser = Caller(other)
+        browser.headers = ana.headers
+        reply = await browser.post(PAUSE, data={"csrf": token}, headers={"Origin": other})
+    assert (reply.status, await state_of(pool)) == (303, "paused")
+
+
 async def state_of(pool: Pool) -> str:
     return str(await pool.fetchval("SELECT state FROM campaigns WHERE name = 'spring'"))
 

@@ -16,7 +16,7 @@ from tests.deploy.confinement import Network, confined, in_network
 
 START_S_MAX = 60.0
 # Their images bring programs that are not ours.
-OTHER_PROGRAMS = frozenset({"prometheus", "grafana"})
+OTHER_PROGRAMS = frozenset({"prometheus", "alertmanager", "grafana"})
 # What the entry point of the Postgres image does before it runs the command of the file.
 FIRST_START = """
 set -e

@@ -17,7 +17,7 @@ import pytest
 
 from tests.cli.conftest import write_audience
 from tests.cli.processes import until
-from tests.deploy.compose import COMPOSE, read_secrets, read_services
+from tests.deploy.compose import COMPOSE, ROOT, read_secrets, read_services
 from tests.deploy.confinement import can_confine, missing_tools, network
 from tests.deploy.stack import Stack
 
@@ -50,6 +50,18 @@ def test_every_service_is_confined(name: str) -> None:
     assert given["cap_drop"] == ["ALL"]
     assert given["security_opt"] == ["no-new-privileges:true"]
     assert read_services({})[name].user != 0
+
+
+@pytest.mark.parametrize("name", read_services({}))
+def test_no_log_fills_the_disk(name: str) -> None:
+    options = read_services({})[name].given["logging"]["options"]
+    assert {"max-size", "max-file"} <= options.keys()
+
+
+def test_alerts_reach_a_manager_and_no_directory_is_open_to_everybody() -> None:
+    assert "alertmanager" in read_services({})
+    assert "names: [alertmanager]" in (COMPOSE.parent / "prometheus/prometheus.yml").read_text()
+    assert "a+rwx" not in (ROOT / "docs/operate/containers.md").read_text()
 
 
 @pytest.mark.parametrize("name", read_services({}))

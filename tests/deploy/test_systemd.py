@@ -61,3 +61,17 @@ def test_the_service_is_confined(installed: Path, name: str) -> None:
 )
 def test_no_restart_follows_an_error_that_it_cannot_mend(name: str) -> None:
     assert "RestartPreventExitStatus=2 77 78\n" in (UNITS / name).read_text()
+
+
+@pytest.mark.parametrize(
+    "name", ["drumbeat-worker@.service", "drumbeat-receiver.service", "drumbeat-console.service"]
+)
+def test_what_runs_for_long_tells_that_it_works(name: str) -> None:
+    lines = (UNITS / name).read_text().splitlines()
+    assert {"Type=notify", "WatchdogSec=60"} <= set(lines)
+
+
+def test_a_worker_starts_after_the_first_sync() -> None:
+    text = (UNITS / "drumbeat-worker@.service").read_text()
+    assert re.search(r"^Wants=.*drumbeat-sync\.service", text, re.MULTILINE)
+    assert re.search(r"^After=.*drumbeat-sync\.service", text, re.MULTILINE)

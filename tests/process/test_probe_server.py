@@ -71,8 +71,8 @@ async def test_what_is_answered() -> None:
         port = port_of(logs)
         status, kind, body = await get(port, "/metrics?name=x")
         assert (status, kind.split(";")[0]) == (200, "text/plain")
-        assert b"\nanswer 42.0\n" in body, "refreshed before it was read"
-        assert b"\nprocess_cpu_seconds_total " in body
+        assert b'\nanswer{installation="drumbeat"} 42.0\n' in body, "refreshed before it was read"
+        assert b'\nprocess_cpu_seconds_total{installation="drumbeat"} ' in body
         assert await get(port, "/livez") == (200, "application/json", b'{"live":true}\n')
         assert await get(port, "/readyz") == (200, "application/json", b'{"ready":true,"reasons":[]}\n')
         assert (await get(port, "/"))[0] == 404

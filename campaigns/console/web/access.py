@@ -8,7 +8,6 @@ itself.
 from __future__ import annotations
 
 import hmac
-import secrets
 import time
 from dataclasses import dataclass
 from enum import StrEnum
@@ -70,12 +69,12 @@ class Refusal(NamedTuple):
 
 
 class Doorkeeper:
-    """The check that knows callers. Each server has one: its key makes the tokens of its pages."""
+    """The check that knows callers. Each server has one; `key` makes the tokens of its pages."""
 
-    def __init__(self, pool: Pool, settings: ConsoleSettings) -> None:
+    def __init__(self, pool: Pool, settings: ConsoleSettings, key: bytes) -> None:
         self._pool = pool
         self._settings = settings
-        self._key = secrets.token_bytes(32)
+        self._key = key
         self._wrong_tokens = Buckets()
         self._known: set[bytes] = set()  # hashes of tokens that were right: no more than there are tokens
 

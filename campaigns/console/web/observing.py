@@ -73,7 +73,8 @@ async def serving_metrics(address: MetricsAddress | None, console: Console) -> A
         return
     watch, reader = DatabaseWatch(console.pool), OverviewReader(console.pool)
     database = DatabaseMetrics(STATEMENT_TIMES, reader, lambda: watch.is_up)
-    probes = Probes(Exposition((console.metrics, console.streams, database), reader.refresh), watch.problems)
+    collectors = (console.metrics, console.streams, database)
+    probes = Probes(Exposition(collectors, reader.refresh, address.installation), watch.problems)
     watching = asyncio.create_task(watch.run())
     try:
         async with serving(address, probes):

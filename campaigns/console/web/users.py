@@ -64,6 +64,12 @@ class Session:
     is_stale: bool
 
 
+async def form_key(pool: Pool) -> bytes:
+    """Return the key of the tokens in forms: 32 bytes, the same in every console of this database."""
+    key: bytes = await pool.fetchval(statements("console_people")["form_key"])
+    return key
+
+
 async def any_user(pool: Pool) -> bool:
     return bool(await pool.fetchval(statements("console_people")["any_user"]))
 

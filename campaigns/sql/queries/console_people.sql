@@ -1,5 +1,9 @@
 -- Users, sessions and tokens of the console, and its requests with a key.
 
+-- name: form_key
+-- A key of its own, made of the installation's: all consoles of a database take each other's forms.
+SELECT sha256(convert_to('console forms', 'UTF8') || forgetting_key) FROM installation;
+
 -- name: any_user
 SELECT EXISTS (SELECT FROM console_users);
 

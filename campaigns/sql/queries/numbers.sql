@@ -11,6 +11,9 @@ SELECT phone_number_id, display_phone_number, verified_name, quality_rating, mes
        stopped,
        CASE WHEN suspended_until > now() THEN suspended_until END AS suspended_until,
        CASE WHEN stopped OR suspended_until > now() THEN suspended_reason END AS suspended_reason,
+       EXISTS (SELECT FROM campaigns
+               WHERE state = 'running' AND reason_code = 'service_away'
+                 AND numbers.phone_number_id = ANY (campaigns.phone_number_ids)) AS service_away,
        unlisted_at,
        synced_at,
        ARRAY(SELECT name FROM campaigns

@@ -116,7 +116,8 @@ WITH settled AS (
 recorded AS (
     INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, reason)
     SELECT range_id, seq, attempt_no, epoch, 1, 1, phone_number_id, 'assumed sent' FROM settled
-    ON CONFLICT (range_id, seq, attempt_no) DO UPDATE SET kind = 1, status = greatest(outcomes.status, 1::smallint)
+    ON CONFLICT (range_id, seq, attempt_no) DO UPDATE
+    SET kind = 1, status = greatest(outcomes.status, 1::smallint), reason = excluded.reason
     RETURNING range_id),
 counted AS (SELECT range_id, count(*) AS recipients FROM recorded GROUP BY range_id)
 UPDATE range_counters
