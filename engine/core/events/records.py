@@ -87,8 +87,8 @@ class OptOutEvent(NamedTuple):
     `opt_out_events`.
 
     `kind` is refused, stop, resume or changed. `installation` is that of the tag from which `range_id` and
-    `seq` come. `user_id` names the person if no phone does. `matches_tried` is 0, or more for an event that is
-    not counted if its person cannot be found.
+    `seq` come. `user_id` names the person if no phone does. `matches_tried` is 0, or more for an event that
+    is not counted if its person cannot be found.
     """
 
     event_key: str
