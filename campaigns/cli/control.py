@@ -130,6 +130,9 @@ def _print_changes(
         typer.echo(f"{change.name}: {change.state}{'' if change.changed else ' already'}{skipped}")
         if change.nobody_sends:
             note(no_worker(change.name, change.state))
+        for held in change.held_numbers:
+            run = f'the run of "{held.campaign}" ({held.owner})'
+            note(f"number {held.number} sends nothing of it until {run} ends: end that run to begin at once")
         for number in change.stopped_numbers:
             stopped = f"number {number.phone_number_id} is stopped: {number.reason}"
             note(f"{stopped}; {how_to_resume(number.phone_number_id)}")

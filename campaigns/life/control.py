@@ -42,12 +42,22 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldNumber:
+    """A number that `owner`, a run of the campaign `campaign`, has for itself."""
+
+    number: str
+    owner: str
+    campaign: str
+
+
+@dataclass(frozen=True, slots=True)
 class CampaignChange:
     """The state of a campaign after a command.
 
     `changed` is False if it had this state already. `skipped` is how many recipients a cancel skipped.
     `nobody_sends` says that the campaign is scheduled or running, and that no process has any of its numbers.
-    `stopped_numbers` send only after a person resumes them. `stays_paused` says why `resume --all` left it
+    `stopped_numbers` send only after a person resumes them, `held_numbers` only after the run of another
+    campaign has ended. `stays_paused` says why `resume --all` left it
     paused and what to do; else it is empty.
     """
 
@@ -57,6 +67,7 @@ class CampaignChange:
     skipped: int = 0
     nobody_sends: bool = False
     stopped_numbers: tuple[StoppedNumber, ...] = ()
+    held_numbers: tuple[HeldNumber, ...] = ()
     stays_paused: str = ""
 
 
@@ -326,7 +337,17 @@ async def _released(
     owned = (await _owned_numbers(connection)) & set(campaign.phone_number_ids)
     nobody_sends = not owned and not await live_workers(connection, campaign.phone_number_ids)
     stopped = await stopped_numbers(connection, campaign.phone_number_ids)
-    return CampaignChange(campaign.name, state, changed, nobody_sends=nobody_sends, stopped_numbers=stopped)
+    rows = await connection.fetch(
+        statements("campaign_control")["held_numbers"], campaign.campaign_id, list(campaign.phone_number_ids)
+    )
+    return CampaignChange(
+        campaign.name,
+        state,
+        changed,
+        nobody_sends=nobody_sends,
+        stopped_numbers=stopped,
+        held_numbers=tuple(HeldNumber(**dict(row)) for row in rows),
+    )
 
 
 async def lock_campaign(connection: Connection, found: Campaign) -> Campaign:

@@ -15,7 +15,7 @@ class NumberProgress:
     one. `quota_limit` is to how many people it may write in 24 hours, `quota_used` to how many it did, and
     `quota_more_at` when it may write to more. All three are None without a messaging limit, and
     `quota_more_at` also while some are left. `slowed_since` is the time since when throttles keep its rate
-    below its limit.
+    below its limit. `held_by` is the campaign whose `campaign run` has the number for itself.
     """
 
     phone_number_id: str
@@ -33,6 +33,7 @@ class NumberProgress:
     quota_more_at: datetime | None = None
     display_phone_number: str | None = None
     slowed_since: datetime | None = None
+    held_by: str | None = None
 
     @property
     def label(self) -> str:

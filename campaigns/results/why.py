@@ -193,6 +193,8 @@ def _of_number(number: NumberProgress) -> Iterator[Why]:
     label, reason = number.label, number.suspended_reason or ""
     if number.stopped:
         yield _why("stopped", number=label, reason=reason)
+    elif number.held_by is not None:
+        yield _why("held", number=label, campaign=number.held_by, owner=number.owner)
     elif _is_used_up(number):
         yield _why("quota_of_one", **_quota(number))
     elif number.suspended_until is not None:

@@ -23,7 +23,10 @@ log = get_logger(__name__)
 
 
 class OwnedNumbers:
-    """The numbers of `wanted` that this process owns. `all_or_none`: one that it cannot own is an error."""
+    """The numbers of `wanted` that this process owns.
+
+    With `campaign_id` it owns them for this campaign alone, and one that it cannot own is an error.
+    """
 
     def __init__(
         self,
@@ -32,11 +35,11 @@ class OwnedNumbers:
         ticker: Ticker,
         wanted: Sequence[str],
         *,
-        all_or_none: bool,
+        campaign_id: int | None,
     ) -> None:
         self.owner = this_process()
         self.wanted = list(wanted)
-        self._all_or_none = all_or_none
+        self._campaign_id = campaign_id
         self._context = context
         self._transport = transport
         self._ticker = ticker
@@ -54,15 +57,15 @@ class OwnedNumbers:
     async def take(self, connection: Connection, phone_number_ids: Sequence[str]) -> list[Lease]:
         """Take the leases. A worker leaves out numbers that another process owns, and takes them over later.
 
-        Raises NumberHeld for such a number if the numbers are wanted all or none.
+        Raises NumberHeld for such a number if they are for one campaign.
         """
         leases: list[Lease] = []
         for phone_number_id in phone_number_ids:
             try:
                 with self.failed.contained(phone_number_id):
-                    leases.append(await take_lease(connection, phone_number_id, self.owner))
+                    leases.append(await self._lease(connection, phone_number_id))
             except DrumbeatError as error:
-                if isinstance(error, NumberHeld) and not self._all_or_none:
+                if isinstance(error, NumberHeld) and self._campaign_id is None:
                     continue
                 await release_leases(connection, leases)
                 raise
@@ -72,12 +75,15 @@ class OwnedNumbers:
         """Take numbers that nobody owns, and send with them."""
         for phone_number_id in phone_number_ids:
             with suppress(NumberHeld), self.failed.contained(phone_number_id):
-                await self.start(connection, [await take_lease(connection, phone_number_id, self.owner)])
+                await self.start(connection, [await self._lease(connection, phone_number_id)])
+
+    async def _lease(self, connection: Connection, phone_number_id: str) -> Lease:
+        return await take_lease(connection, phone_number_id, self.owner, self._campaign_id)
 
     async def take_back(self, connection: Connection) -> None:
         """Take numbers again that failed and that a person resumed. A worker leaves that to its sharing."""
         resumed = await self.failed.take_resumed(connection)
-        if not self._all_or_none:
+        if self._campaign_id is None:
             return
         ours = [number for number in resumed if number in self.wanted]
         try:
@@ -173,7 +179,7 @@ class OwnedNumbers:
         log.warning("number_lost", number=phone_number_id, epoch=sender.lease.epoch)
         del self.senders[phone_number_id]
         self._drains.lose(sender)
-        if self._all_or_none:
+        if self._campaign_id is not None:
             raise TryLater(f"number {phone_number_id} was taken over by another process")
 
     async def drain(self) -> list[NumberSender]:

@@ -73,7 +73,7 @@ class Worker:
         self._on_owned = on_owned
         self._ticker = Ticker()
         self._numbers = OwnedNumbers(
-            context, transport, self._ticker, phone_number_ids, all_or_none=campaign_id is not None
+            context, transport, self._ticker, phone_number_ids, campaign_id=campaign_id
         )
         self._sharing = NumberSharing(context, self._numbers) if campaign_id is None else None
         self._housekeeping = CampaignHousekeeping(context, campaign_id)

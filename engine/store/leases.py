@@ -46,8 +46,13 @@ class NumberHeld(TryLater):
     """A number that another living owner has."""
 
 
-async def take_lease(connection: Connection, phone_number_id: str, owner: ProcessIdentity) -> Lease:
-    """Take a number. Raises NumberHeld, which names the owner, or ConfigurationError if it is unknown."""
+async def take_lease(
+    connection: Connection, phone_number_id: str, owner: ProcessIdentity, only_campaign: int | None = None
+) -> Lease:
+    """Take a number, for all campaigns or for a single one.
+
+    Raises NumberHeld, which names the owner, or ConfigurationError if it is unknown.
+    """
     sql = queries("leases")
     async with connection.transaction():
         row = await connection.fetchrow(sql["lock_number"], phone_number_id)
@@ -62,7 +67,13 @@ async def take_lease(connection: Connection, phone_number_id: str, owner: Proces
                 remedy="stop it, or try again when it has ended",
             )
         epoch = await connection.fetchval(
-            sql["take_over"], phone_number_id, owner.name, owner.stored(), LEASE_S, former.may_claim
+            sql["take_over"],
+            phone_number_id,
+            owner.name,
+            owner.stored(),
+            LEASE_S,
+            former.may_claim,
+            only_campaign,
         )
     return Lease(phone_number_id, epoch, former.wait_s)
 

@@ -105,6 +105,22 @@ async def spring(pool: Pool, ready: str, spec: CampaignSpec) -> int:
     return int(await pool.fetchval("SELECT campaign_id FROM campaigns"))
 
 
+async def test_a_number_that_the_run_of_another_campaign_has_is_told(
+    pool: Pool, ready: str, spec: CampaignSpec, spring: int
+) -> None:
+    await create_campaign(ready, replace(spec, name="autumn"))
+    other = await pool.fetchval("SELECT campaign_id FROM campaigns WHERE name = 'autumn'")
+    await pool.execute("UPDATE numbers SET slowed_since = NULL, only_campaign = $1", other)
+    (held, *_) = (await campaign_status(pool, spring)).why
+    assert held.words.startswith("waits for +55 11 ") and "a run of autumn (me) has it" in held.words
+    assert not (await campaign_status(pool, other)).why
+    async with pool.acquire() as connection:
+        change = await service.start(connection, (await campaign_status(pool, spring)).name)
+    assert {each.campaign for each in change.held_numbers} == {"autumn"}
+    await pool.execute("UPDATE numbers SET leased_until = now()")
+    assert "held" not in [why.code for why in (await campaign_status(pool, spring)).why]
+
+
 async def test_status_and_list_say_the_same(pool: Pool, spring: int) -> None:
     status = await campaign_status(pool, spring)
     (words,) = [why["words"] for why in status.as_json()["why"]]

@@ -27,6 +27,13 @@ LIMIT $1;
 -- name: owned_numbers
 SELECT phone_number_id FROM numbers WHERE NOT released AND leased_until > now();
 
+-- name: held_numbers
+-- The numbers among $2 that a run of another campaign than $1 has for itself, with that campaign.
+SELECT coalesce(display_phone_number, phone_number_id) AS number, owner, campaigns.name AS campaign
+FROM numbers JOIN campaigns ON campaigns.campaign_id = numbers.only_campaign
+WHERE phone_number_id = ANY($2::text[]) AND only_campaign <> $1 AND NOT released AND leased_until > now()
+ORDER BY phone_number_id;
+
 -- name: unknown_counts
 -- Recipients in doubt of these campaigns, and how many of them were pruned; a campaign that has none is missing.
 SELECT campaign_id, sum(unknown)::bigint AS unknown, coalesce(sum(unknown) FILTER (WHERE pruned), 0)::bigint AS pruned

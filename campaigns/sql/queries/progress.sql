@@ -5,6 +5,8 @@ SELECT phone_number_id, numbers.display_phone_number,
        CASE WHEN leased THEN numbers.rate_per_s END AS rate_per_s,
        CASE WHEN leased THEN numbers.owner END AS owner,
        CASE WHEN leased THEN numbers.slowed_since END AS slowed_since,
+       CASE WHEN leased AND numbers.only_campaign <> $1
+            THEN (SELECT name FROM campaigns WHERE campaign_id = numbers.only_campaign) END AS held_by,
        coalesce(campaign_numbers.attempts, 0) AS attempts,
        coalesce(campaign_numbers.throttled, 0) AS throttled,
        campaign_numbers.last_attempt_at,

@@ -12,6 +12,7 @@ FROM numbers WHERE phone_number_id = $1 FOR UPDATE;
 -- name: take_over
 UPDATE numbers
 SET epoch = greatest(epoch + 1, (SELECT epoch_floor FROM installation)), owner = $2, owner_process = $3, released = false,
+    only_campaign = $6,
     leased_until = clock_timestamp() + make_interval(secs => $4),
     no_send_before = CASE WHEN $5 THEN 'infinity' ELSE no_send_before END
 WHERE phone_number_id = $1
@@ -44,7 +45,7 @@ RETURNING numbers.phone_number_id,
 -- The owner ended in order: its outcomes are stored and its ranges released. leased_until keeps the moment of the release,
 -- from which the next owner counts the second of the pace.
 UPDATE numbers SET released = true, leased_until = clock_timestamp(), rate_per_s = NULL, achieved_per_s = NULL,
-    slowed_since = NULL
+    slowed_since = NULL, only_campaign = NULL
 WHERE phone_number_id = $1 AND epoch = $2;
 
 -- name: suspend

@@ -35,6 +35,8 @@ CREATE TABLE numbers (
     epoch                bigint      NOT NULL DEFAULT 0,    -- the fencing token of the present owner
     owner                text,                              -- host:pid:start, for people
     owner_process        jsonb,                             -- boot id, pid namespace, pid, start time: proves a death
+    only_campaign        bigint,                            -- the owner is a `campaign run` and sends this campaign alone;
+                                                            -- NULL: it is a worker, or nobody
     leased_until         timestamptz,                       -- the owner renews it; others take the number over after it
     released             boolean     NOT NULL DEFAULT true, -- the owner ended in order
     no_send_before       timestamptz,        -- claims of former owners may be valid until then. It outlives the owner:
