@@ -4,27 +4,26 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Literal
-
-import orjson
 
 from drumbeat.api.installation import Installation, reported
 from drumbeat.campaigns.actor import actor
-from drumbeat.campaigns.changing.send_message import SentToOne, new_name, plan_message, run_message
+from drumbeat.campaigns.changing.send_message import (
+    SentToOne,
+    message_spec,
+    new_name,
+    plan_message,
+    run_message,
+)
 from drumbeat.campaigns.life import control
 from drumbeat.campaigns.life.control import CampaignChange
 from drumbeat.campaigns.life.release import approve_checked, resume_checked, start_checked
 from drumbeat.campaigns.life.run import RunResult, run_campaign
 from drumbeat.campaigns.life.settle import Settled, settle_campaign
-from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.planning.free_form import read_message, with_reply
 from drumbeat.campaigns.planning.header_uploads import uploads_with
 from drumbeat.campaigns.preview.recipient import Choice, choose_recipient
 from drumbeat.campaigns.preview.test_send import own_phones, plan_tests
 from drumbeat.engine.app import POOL_CONNECTIONS
-from drumbeat.engine.core.message_types import Text
-from drumbeat.engine.errors import UsageError
 from drumbeat.engine.notifications.notifier import notifying
 from drumbeat.engine.store.database import Pool, open_pool
 from drumbeat.engine.store.installation import identify
@@ -139,20 +138,16 @@ class Sending(Installation):
         With a `name`, the call may be repeated: the message is sent once. The result's `problem` says why the
         service has not accepted it.
         """
-        content = _content(text, message, reply_to)
-        if (template is None) == (content is None):
-            raise UsageError("one message is needed", remedy="give one of template, text and message")
-        if template is not None and (language is None or reply_to is not None):
-            raise UsageError("template needs language, and takes no reply_to")
-        spec = CampaignSpec(
-            name=name or new_name(),
-            template=template or str((content or {})["type"]),
-            language=language or "",
-            read_from=Path(),
-            number=[number],
-            param=[f"={value}" for value in params],
+        spec = message_spec(
+            name or new_name(),
+            number=number,
+            template=template,
+            language=language,
+            params=params,
+            text=text,
+            message=message,
+            reply_to=reply_to,
             region=region,
-            message=content,
         )
         service, disk = self.settings.service(), self.settings.disk()
         await plan_message(self.url, spec, to, disk=disk, open_uploads=uploads_with(self.settings))
@@ -163,15 +158,3 @@ class Sending(Installation):
     async def _sender_pool(self) -> AsyncIterator[Pool]:
         async with open_pool(self.url, size=POOL_CONNECTIONS, by_key=True, greet=identify) as pool:
             yield pool
-
-
-def _content(
-    text: str | None, message: Mapping[str, Any] | None, reply_to: str | None
-) -> dict[str, Any] | None:
-    if text is not None and message is not None:
-        raise UsageError("text and message contradict each other", remedy="give one of them")
-    if text is not None:
-        return with_reply({"type": Text.kind, Text.kind: Text(text).content()}, reply_to)
-    if message is None:
-        return None
-    return with_reply(read_message(orjson.dumps(dict(message)), "message"), reply_to)

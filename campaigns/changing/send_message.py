@@ -6,10 +6,13 @@ So the message is claimed before it is sent, kept to the pace and the pair rate,
 import asyncio
 import secrets
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from drumbeat.campaigns.campaign import find_campaign
 from drumbeat.campaigns.command_text import command_text
@@ -17,10 +20,12 @@ from drumbeat.campaigns.life.run import paused, run_campaign
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.phones.normaliser import Normaliser, read_phone_with
 from drumbeat.campaigns.planning.create import create_campaign
+from drumbeat.campaigns.planning.free_form import read_message, with_reply
 from drumbeat.campaigns.results.export import COLUMNS, export_rows
 from drumbeat.campaigns.stored_recipients import require_kept
+from drumbeat.engine.core.message_types import Text
 from drumbeat.engine.core.states import CampaignState, RecipientState
-from drumbeat.engine.errors import Incomplete
+from drumbeat.engine.errors import Incomplete, UsageError
 from drumbeat.engine.process.disk_space import Disk
 from drumbeat.engine.process.settings import ServiceSettings
 from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads
@@ -60,6 +65,43 @@ class SentToOne:
 def new_name() -> str:
     """Return a name for the campaign of one message, such as `message-20260101T120000Z-3f9a`."""
     return f"message-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+
+
+def message_spec(
+    name: str,
+    *,
+    number: str,
+    template: str | None = None,
+    language: str | None = None,
+    params: Sequence[str] = (),
+    text: str | None = None,
+    message: Mapping[str, Any] | None = None,
+    reply_to: str | None = None,
+    region: str | None = None,
+) -> CampaignSpec:
+    """Return the campaign of one message, as a program asks for it: a template, a text, or the object of any
+    other type. Raise UsageError if it asks for none of them or for several.
+    """
+    given = [each for each in (template, text, message) if each is not None]
+    if len(given) != 1:
+        raise UsageError("one message is needed", remedy="give one of template, text and message")
+    if template is not None and (language is None or reply_to is not None):
+        raise UsageError("template needs language, and takes no reply_to")
+    content = None
+    if text is not None:
+        content = with_reply({"type": Text.kind, Text.kind: Text(text).content()}, reply_to)
+    elif message is not None:
+        content = with_reply(read_message(orjson.dumps(dict(message)), "message"), reply_to)
+    return CampaignSpec(
+        name=name,
+        template=template or str((content or {})["type"]),
+        language=language or "",
+        read_from=Path(),
+        number=[number],
+        param=[f"={value}" for value in params],
+        region=region,
+        message=content,
+    )
 
 
 async def plan_message(

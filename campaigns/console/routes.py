@@ -36,10 +36,17 @@ from drumbeat.campaigns.console.campaigns.shapes import Report, Status
 from drumbeat.campaigns.console.campaigns.steering_shapes import Deleted, ExportQuery
 from drumbeat.campaigns.console.new import actions as list_actions
 from drumbeat.campaigns.console.new import api as list_api
-from drumbeat.campaigns.console.new import exclusion_pages, list_pages, rows_pages, sending_pages
+from drumbeat.campaigns.console.new import exclusion_pages, list_pages, messages, rows_pages, sending_pages
 from drumbeat.campaigns.console.new import message_pages as new_message_pages
 from drumbeat.campaigns.console.new.create_request import CreateRequest
-from drumbeat.campaigns.console.new.shapes import Created, CreateUpload, ListUpload, UploadedList
+from drumbeat.campaigns.console.new.shapes import (
+    AcceptedMessage,
+    Created,
+    CreateUpload,
+    ListUpload,
+    MessageRequest,
+    UploadedList,
+)
 from drumbeat.campaigns.console.people import actions as people_actions
 from drumbeat.campaigns.console.people import api as people_api
 from drumbeat.campaigns.console.people import import_pages, suppression_pages
@@ -76,6 +83,10 @@ ROWS = (
         "POST", "/campaigns", "Create a campaign from an uploaded audience", list_api.create, Created,
         request=CreateUpload, request_type=MULTIPART, takes_key=True, takes_long=True,
     ), UPLOADS),
+    Row(SEND, {}, Operation(
+        "POST", "/messages", "Send one message to one person", messages.send, AcceptedMessage,
+        request=MessageRequest, status=201, takes_key=True, needs_key=True,
+    )),
     Row(SEND, {"POST /new": list_pages.upload}, Operation(
         "POST", "/lists", "Upload a list, to check and correct it first", list_api.add, UploadedList,
         request=ListUpload, request_type=MULTIPART, status=201,

@@ -49,6 +49,13 @@ def audience(name: str, rows: str = f"+{PHONE},Ana,A1\nnot a number,Bo,A2\n") ->
     return data
 
 
+MESSAGE = {
+    "to": f"+{PHONE + 60}",
+    "number": NUMBER,
+    "template": "order",
+    "language": "en",
+    "params": ["Ana", "A1"],
+}
 CORRECTION = {"rows": [{"line": 3, "cells": [f"+{PHONE + 1}", "Bo", "A2"]}]}
 # Method, path as documented, path as asked, what is sent, and the status. In this order: some need what others made.
 CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
@@ -65,6 +72,9 @@ CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("POST", "/campaigns", "/campaigns", {"data": form(SPEC)}, 200),
     ("POST", "/campaigns", "/campaigns", {"data": form({**SPEC, "template": "nothing", "name": "other"})}, 422),
     ("POST", "/campaigns", "/campaigns", {"json": SPEC}, 415),
+    ("POST", "/messages", "/messages", {"json": MESSAGE, "headers": KEY}, 201),
+    ("POST", "/messages", "/messages", {"json": MESSAGE}, 400),
+    ("POST", "/messages", "/messages", {"json": {**MESSAGE, "to": "nobody"}, "headers": {"Idempotency-Key": "k-2"}}, 422),
     ("POST", "/lists", "/lists", {"data": audience("people.csv")}, 201),
     ("POST", "/lists", "/lists", {"data": audience("people.csv", "")}, 422),
     ("POST", "/lists/{reference}/check", "/lists/{reference}/check", {"json": {}}, 200),
@@ -172,6 +182,8 @@ def test_the_document_is_openapi() -> None:
 def test_every_operation_has_a_name_of_its_own() -> None:
     names = [each["operationId"] for path in document()["paths"].values() for each in path.values()]
     assert len(names) == len(set(names)) == len(OPERATIONS)
+    assert {"create_campaign", "list_campaign_recipients", "start_campaign", "sync_numbers"} <= set(names)
+    assert not [name for name in names if not re.fullmatch("[a-z]+(_[a-z]+)+", name)]
 
 
 async def test_every_operation_keeps_the_document(manager: Caller) -> None:

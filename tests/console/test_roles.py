@@ -15,6 +15,7 @@ from tests.console.plain_browser import PASSWORD
 # Everything else may be done by whoever may look.
 ONLY_SEND = {
     "POST /api/v1/campaigns",
+    "POST /api/v1/messages",
     "POST /api/v1/lists",
     "POST /api/v1/lists/{reference}/check",
     "POST /api/v1/lists/{reference}/corrections",

@@ -109,7 +109,8 @@ def _released(released: Released) -> Change:
 def _change(change: CampaignChange, note: str = "") -> Change:
     found = asdict(change)
     del found["stays_paused"]  # only for `--all`
-    return cast(Change, {**found, "stopped_numbers": list(found["stopped_numbers"]), "note": note})
+    lists = {name: list(found[name]) for name in ("stopped_numbers", "held_numbers")}
+    return cast(Change, {**found, **lists, "note": note})
 
 
 @changes(*CHANGED)

@@ -104,7 +104,9 @@ class SettleRequest(Asked):
 
 
 class Change(TypedDict):
-    """The state of a campaign after a command. `note`: a remark about the change, or empty."""
+    """The state of a campaign after a command. `held_numbers`: the numbers that the run of another
+    campaign has for itself. `note`: a remark about the change, or empty.
+    """
 
     name: str
     state: CampaignState
@@ -112,6 +114,7 @@ class Change(TypedDict):
     skipped: int
     nobody_sends: bool
     stopped_numbers: list[dict[str, str]]
+    held_numbers: list[dict[str, str]]
     note: str
 
 

@@ -1,6 +1,6 @@
 """The shapes of requests and replies about uploaded lists and the campaigns that are made of them."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -13,6 +13,7 @@ from drumbeat.campaigns.console.new.list_check import FoundList
 from drumbeat.campaigns.console.web.shapes import Asked, RejectedRow
 from drumbeat.campaigns.finding import ListFinding
 from drumbeat.campaigns.options.sources import HiddenRowsChoice, PhoneKind
+from drumbeat.engine.core.states import CampaignState
 
 
 class CreateUpload(Asked):
@@ -58,6 +59,33 @@ class CorrectedRow(Asked):
 
 class CorrectionsRequest(Asked):
     rows: Annotated[list[CorrectedRow], Field(min_length=1, max_length=KEPT_MAX)]
+
+
+class MessageRequest(Asked):
+    """One message: a `template` with `language` and the texts `params` of its placeholders, a `text`, or the
+    object `message` of any other type. `number`: the phone number ID to send with. `reply_to`: the id of the
+    message that it answers.
+    """
+
+    to: str
+    number: str
+    template: str | None = None
+    language: str | None = None
+    params: Annotated[list[str], Field(max_length=100)] = []
+    text: str | None = None
+    message: dict[str, Any] | None = None
+    reply_to: str | None = None
+    region: str | None = None
+
+
+class AcceptedMessage(TypedDict):
+    """A stored message. `name`: the campaign of one recipient that records it. `nobody_sends`: no worker runs
+    with its number, so it waits for one.
+    """
+
+    name: str
+    state: CampaignState
+    nobody_sends: bool
 
 
 class UploadedList(TypedDict):

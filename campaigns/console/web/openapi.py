@@ -71,7 +71,8 @@ def _describe(role: Role | None, operation: Operation, schemas: dict[str, Schema
     found: Schema = {
         "summary": operation.summary,
         "description": f"Needs the role {role}.",
-        "operationId": _name(operation),
+        "operationId": name_of(operation.method, operation.path),
+        "tags": [operation.path.split("/")[1]],
         "parameters": _parameters(operation, schemas),
         "responses": {
             str(operation.status): {
@@ -99,9 +100,55 @@ def _describe(role: Role | None, operation: Operation, schemas: dict[str, Schema
     return found
 
 
-def _name(operation: Operation) -> str:
-    """Return the operation's id, such as `post_numbers_sync`."""
-    return "_".join([operation.method.lower(), *re.findall(r"\w+", operation.path.replace("-", "_"))])
+def name_of(method: str, path: str) -> str:
+    """Return an operation's id, such as `create_campaign`, `list_campaign_recipients` or `sync_numbers`.
+
+    A generated client names its functions after it.
+    """
+    if (given := _NAMES.get((method, path))) is not None:
+        return given
+    parts = path.replace("-", "_").strip("/").split("/")
+    # What a variable follows is one thing of many.
+    words = [
+        _one(word) if at + 1 < len(parts) and parts[at + 1].startswith("{") else word
+        for at, word in enumerate(parts)
+        if not word.startswith("{")
+    ]
+    *owners, last = words
+    is_one, is_many = parts[-1].startswith("{"), _one(last) != last
+    match method:
+        case "GET":
+            return "_".join(["list" if is_many and not is_one else "get", *words])
+        case "POST" if is_many:
+            return "_".join(["create", *owners, _one(last)])
+        case "POST":
+            return "_".join([last, *owners])
+        case _:
+            return "_".join([_VERBS[method], *words])
+
+
+# Those that the rule would name badly.
+_NAMES = {
+    ("POST", "/messages"): "send_message",
+    ("POST", "/lists/{reference}/campaign"): "create_campaign_from_list",
+    ("GET", "/campaigns/{name}/results"): "get_campaign_results",
+    ("POST", "/campaigns/{name}/accept-category"): "accept_campaign_category",
+    ("POST", "/campaigns/{name}/test-sends"): "send_campaign_test",
+    ("POST", "/campaigns/{name}/retries"): "retry_campaign",
+    ("POST", "/campaigns/{name}/clones"): "clone_campaign",
+    ("POST", "/campaigns/{name}/doubts"): "settle_campaign",
+    ("POST", "/campaigns/{name}/suppressions"): "suppress_campaign_recipients",
+    ("DELETE", "/people/{phone}"): "forget_person",
+    ("GET", "/suppressions/export"): "export_suppressions",
+    ("GET", "/campaigns/{name}/export"): "export_campaign",
+}
+_VERBS = {"PUT": "set", "PATCH": "change", "DELETE": "delete"}
+_ODD = {"people": "person", "replies": "reply", "progress": "progress"}
+
+
+def _one(word: str) -> str:
+    """Return the word for one of many: `campaign` for `campaigns`."""
+    return _ODD.get(word, word.removesuffix("s"))
 
 
 def _parameters(operation: Operation, schemas: dict[str, Schema]) -> list[Schema]:
