@@ -6,6 +6,7 @@ the end, even of a run that was killed.
 """
 
 import fcntl
+import logging
 import os
 import signal
 import subprocess
@@ -16,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
+from drumbeat.engine.process import telemetry
 from drumbeat.engine.process.embedded_postgres import start_embedded
 from drumbeat.engine.store.database import Connection, Pool, connect, open_pool
 from drumbeat.testing.databases import TEMPLATE, Databases, prepare_server, run_apart
@@ -54,6 +57,18 @@ def pytest_configure(config: pytest.Config) -> None:
     command = [sys.executable, "-W", "ignore", "-m", "drumbeat.testing.reaper", str(home)]
     # In a session of its own: what kills the run's process group, or interrupts it, must not reach it.
     config.stash[_REAPER] = subprocess.Popen(command, stdin=subprocess.PIPE, cwd=root, start_new_session=True)
+
+
+@pytest.fixture(autouse=True)
+def log_settings_kept() -> Iterator[None]:
+    """A command that a test runs in this process sets the log up: the next test must not meet that."""
+    before, handlers = structlog.get_config(), list(logging.getLogger().handlers)
+    yield
+    structlog.configure(**before)
+    root = logging.getLogger()
+    for handler in set(root.handlers) - set(handlers):
+        if isinstance(handler, telemetry._Forward):
+            root.removeHandler(handler)
 
 
 @pytest.hookimpl(optionalhook=True)

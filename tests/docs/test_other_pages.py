@@ -45,6 +45,7 @@ NOT_RUN = {
     "docs/operate/systemd.md": "they need systemd and root; tests/deploy runs the commands of the units",
     "docs/reference/audience-files.md": "shortened; the how-to about audiences has it in full",
     "docs/reference/options.md": "forms of commands, made from the code",
+    "docs/reference/python.md": "made from the code; tests/programs runs such programs",
 }
 WITH_BLOCKS = [page.relative_to(ROOT).as_posix() for page in PAGES if blocks(page.read_text("utf-8"))]
 

@@ -295,13 +295,15 @@ async def test_database_away_is_503_and_recovers(server_url: str, database_url: 
 async def test_what_stands_beside_the_callback(receiver: Running) -> None:
     assert (await ask(receiver.url, post(statuses_body(status("w"))))).status == 200
     metrics = (await ask(receiver.url, get("/metrics"))).body.decode()
-    assert 'drumbeat_callback_answers_total{status="200"} 1' in metrics
-    assert 'drumbeat_events_total{kind="status"} 1' in metrics
+    assert 'drumbeat_callback_answers_total{installation="drumbeat",status="200"} 1' in metrics
+    assert 'drumbeat_events_total{installation="drumbeat",kind="status"} 1' in metrics
     families = {family.name: family.type for family in text_string_to_metric_families(metrics)}
     assert families["drumbeat_callback_connections"] == "gauge"
     assert set(families.values()) == {"counter", "gauge", "histogram"}
     again = (await ask(receiver.url, get("/metrics"))).body.decode()
-    assert 'drumbeat_callback_answers_total{status="200"} 1' in again, "a scrape is no callback"
+    assert 'drumbeat_callback_answers_total{installation="drumbeat",status="200"} 1' in again, (
+        "a scrape is no callback"
+    )
     assert (await ask(receiver.url, get("/"))).status == 404
     assert (await ask(receiver.url, post(b"", path="/livez"))).status == 405
     assert (await ask(receiver.url, b"PUT /webhook HTTP/1.1\r\nHost: x\r\n\r\n")).status == 405
