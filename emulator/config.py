@@ -10,6 +10,8 @@ from drumbeat.emulator.tiers import UNLIMITED, limit_of
 
 # The largest delay in milliseconds, in seconds and as a factor: a larger one is a mistake.
 DELAY_LIMIT = 1e8
+# Far beyond any service: at 5, one reply in a thousand takes five million times the median.
+JITTER_LIMIT = 5.0
 # Every JSON parser reads an integer up to this one exactly.
 SEED_LIMIT = 2**53
 QUOTA_SCOPES = ("number", "account")
@@ -64,9 +66,11 @@ class EmulatorConfig:
     """The options of the emulator. `port` 0 is any free port. `status_delay` scales the delays of statuses: 1
     is realistic, 0 is at once.
 
-    Ratios are shares of recipients, chosen by the seed: those who are not on the network (131026 at once),
-    those whose message fails after acceptance (status `failed`), and those who read it. `quota_scope`: a
-    messaging limit holds for each number, or for all numbers of an account together.
+    `latency_ms` is the median delay of the replies to a send, `jitter` the sigma of its lognormal spread (0:
+    each takes the median). Ratios are shares of recipients, chosen by the seed: those who are not on the
+    network (131026 at once), those whose message fails after acceptance (status `failed`), and those who
+    read it. `quota_scope`: a messaging limit holds for each number, or for all numbers of an account
+    together.
     """
 
     host: str = "127.0.0.1"
@@ -85,6 +89,7 @@ class EmulatorConfig:
     callback: str | None = None
     seed: int = 1
     latency_ms: float = 0.0
+    jitter: float = 0.0
     faults: tuple[FaultConfig, ...] = ()
     statuses: bool = True
     status_delay: float = 1.0
@@ -122,6 +127,10 @@ class EmulatorConfig:
             # Unchecked, NaN would cause an error in the reply to a message that was already accepted.
             if not 0 <= getattr(self, name) <= DELAY_LIMIT:
                 raise ConfigError(f"{name} is a number from 0 to {DELAY_LIMIT:g}")
+        if not 0 <= self.jitter <= JITTER_LIMIT:
+            raise ConfigError(f"the jitter is a number from 0 to {JITTER_LIMIT:g}")
+        if self.jitter and not self.latency_ms:
+            raise ConfigError("the jitter spreads the latency: give a latency above 0")
 
 
 def check_callback(url: str) -> None:

@@ -99,7 +99,8 @@ class MessagingService:
         for fault in config.faults:
             self.faults.add(fault)
         if config.latency_ms:
-            self.faults.add(FaultConfig("latency", options={"median_ms": config.latency_ms}))
+            spread = {"median_ms": config.latency_ms, "sigma": config.jitter}
+            self.faults.add(FaultConfig("latency", options=spread))
 
     def open_account(self, account_id: str) -> Account:
         """Open a business account with the sample templates. The first app gets its events."""

@@ -26,13 +26,16 @@ EVENT_OPTIONS = ("--status-delay", "0.25", "--read-ratio", "1")
 
 @dataclass(frozen=True, slots=True)
 class EmulatorSpec:
-    """The properties of an emulator: `numbers` with this limit each. `events`: three a message, once a
+    """The properties of an emulator: `numbers` with this limit each. `jitter` is the sigma of the
+    lognormal latency, `faults` are as on the emulator's command line. `events`: three a message, once a
     callback URL is set.
     """
 
     numbers: int
     rate_per_s: float
     latency_ms: float = 0.0
+    jitter: float = 0.0
+    faults: tuple[str, ...] = ()
     events: bool = False
 
 
@@ -83,7 +86,8 @@ def own_emulator(spec: EmulatorSpec) -> Iterator[MeasuredEmulator]:
     """Run an emulator on the service's core during the block."""
     ids = tuple(str(FIRST_NUMBER + n) for n in range(spec.numbers))
     arguments = [word for number in ids for word in ("--number", f"{number}:{spec.rate_per_s}")]
-    arguments += ["--latency-ms", str(spec.latency_ms)]
+    arguments += ["--latency-ms", str(spec.latency_ms), "--jitter", str(spec.jitter)]
+    arguments += [word for fault in spec.faults for word in ("--fault", fault)]
     arguments += EVENT_OPTIONS if spec.events else ["--no-statuses"]
     with listening("emulator", "serve", "--port", "0", *arguments) as running:
         control, health = prove_emulator(running.url)

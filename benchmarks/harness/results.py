@@ -15,6 +15,7 @@ class Load:
     """The load of a run: it is sent through `numbers` with a limit each, for `duration_s`, at most
     `messages`.
 
+    `latency_ms` is the median reply time, `jitter` the sigma of its lognormal spread.
     `events`: three status events a message come back, and are stored and applied during the run. `limited`:
     the emulator enforces the limits; otherwise only the engine's pace applies them. `timed`: the reply times
     of some requests are measured. `metrics_port`: the engine's one process serves metrics there. `guards`:
@@ -24,6 +25,7 @@ class Load:
     numbers: int
     rate_per_s: float
     latency_ms: float = 0.0
+    jitter: float = 0.0
     processes: int = 1
     duration_s: float | None = None
     messages: int | None = None

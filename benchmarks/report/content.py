@@ -118,14 +118,15 @@ def read_report(path: Path) -> dict[str, Any]:
 
 
 def _load(load: Load, *, own: bool) -> dict[str, Any]:
-    """Return the load. `latency_ms` is None for an emulator that someone else runs, because its latency is
-    not known.
+    """Return the load. `latency_ms` and `jitter` are None for an emulator that someone else runs, because
+    its latency is not known.
     """
     return {
         "numbers": load.numbers,
         "rate_per_s": load.rate_per_s,
         "total_per_s": load.total_per_s,
         "latency_ms": load.latency_ms if own else None,
+        "jitter": load.jitter if own else None,
         "processes": load.processes,
         "duration_s": load.duration_s,
         "events": load.events,

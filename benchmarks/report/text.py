@@ -52,6 +52,8 @@ def load_line(load: dict[str, Any]) -> str:
     each = "" if load["numbers"] == 1 else " each"
     latency_ms = load["latency_ms"]
     latency = "latency set by the emulator" if latency_ms is None else f"latency {latency_ms:g} ms"
+    if load.get("jitter"):
+        latency += f" (lognormal, sigma {load['jitter']:g})"
     parts = [f"{numbers} at {load['rate_per_s']:,g}/s{each}", latency]
     if load["processes"] > 1:
         parts.append(f"{load['processes']} processes")

@@ -33,7 +33,7 @@ TIMED_PER_S = 2_000.0  # of the engine's requests: a p99.9 within seconds, at a 
 def run_engine(testbed: Testbed, load: Load) -> Run:
     """Run the engine with all its guarantees. Everything that it sent is durable when this returns."""
     rate_per_s = load.rate_per_s if load.limited else NO_LIMIT_PER_S
-    spec = EmulatorSpec(load.numbers, rate_per_s, load.latency_ms, events=load.events)
+    spec = EmulatorSpec(load.numbers, rate_per_s, load.latency_ms, load.jitter, events=load.events)
     url = testbed.database.url
     with ExitStack() as stack:
         emulator = stack.enter_context(testbed.emulator(spec))
@@ -72,7 +72,7 @@ def run_baseline(testbed: Testbed, load: Load, baseline: str) -> Run:
     engine. The emulator does not limit it: simple senders do not keep to every second.
     """
     asyncio.run(clear_database(testbed.database.url))
-    with testbed.emulator(EmulatorSpec(load.numbers, NO_LIMIT_PER_S, load.latency_ms)) as emulator:
+    with testbed.emulator(EmulatorSpec(load.numbers, NO_LIMIT_PER_S, load.latency_ms, load.jitter)) as emulator:
         in_flight_needed = math.ceil(load.total_per_s * load.latency_ms / 1e3 * 1.25)
         task = Task(
             **emulator.access,

@@ -53,6 +53,7 @@ NUMBERS_MAX, PROCESSES_MAX, REPEATS_MAX = 256, 16, 20
 RATE_PER_S_MAX = 10_000.0
 DURATION_S_MIN, DURATION_S_MAX = 2.0, 120.0
 LATENCY_MS_MAX = 5_000.0
+JITTER_MAX = 2.0  # at 2, one reply in a thousand takes five hundred times the median
 MESSAGES_MIN = 20  # a number's least; its first half second is not measured
 
 
@@ -74,6 +75,15 @@ Rate = Annotated[
 Latency = Annotated[
     float,
     typer.Option(help="Reply time of the emulator, in milliseconds.", min=0, max=LATENCY_MS_MAX),
+]
+Jitter = Annotated[
+    float,
+    typer.Option(
+        help="Sigma of the lognormal spread of reply times, whose median is --latency-ms; 0 means none.",
+        min=0,
+        max=JITTER_MAX,
+        metavar="SIGMA",
+    ),
 ]
 Processes = Annotated[
     int, typer.Option(help="Engine processes that share the numbers.", min=1, max=PROCESSES_MAX)
@@ -111,6 +121,7 @@ def bench(
     numbers: Numbers = None,
     rate: Rate = 1_000.0,
     latency_ms: Latency = 0.0,
+    jitter: Jitter = 0.0,
     processes: Processes = 1,
     repeats: Repeats = 3,
     events: Events = False,
@@ -139,6 +150,7 @@ def bench(
         numbers=numbers or numbers_by_default(parts),
         rate_per_s=rate,
         latency_ms=latency_ms,
+        jitter=jitter,
         processes=processes,
         duration_s=duration,
         events=events,
@@ -194,6 +206,8 @@ def _check(request: SuiteRequest) -> None:
         raise UsageError("--events needs the bench's own emulator: leave out --service")
     if request.service is not None and load.latency_ms:
         raise UsageError("a running emulator has its own latency: leave out --latency-ms, or --service")
+    if load.jitter and not load.latency_ms:
+        raise UsageError("--jitter spreads the reply times around --latency-ms: give one above 0")
 
 
 def _print_plan(request: SuiteRequest, *, as_json: bool) -> None:

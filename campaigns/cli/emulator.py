@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from drumbeat.campaigns.cli.options import Host, Port, Seed
-from drumbeat.emulator.config import ConfigError, EmulatorConfig, parse_fault, parse_number
+from drumbeat.emulator.config import JITTER_LIMIT, ConfigError, EmulatorConfig, parse_fault, parse_number
 from drumbeat.emulator.faults.table import EXCHANGE_KINDS, POST_KINDS, STATUS_KINDS
 from drumbeat.emulator.scenario import read_scenario
 from drumbeat.emulator.server import serve as serve_emulator
@@ -34,6 +34,15 @@ Product = Annotated[str, typer.Option(help="Word for the product in the service'
 Callback = Annotated[str | None, typer.Option(help="URL to post events to; default: no events.")]
 Latency = Annotated[
     float, typer.Option(help="Delay of each reply to a send, in milliseconds.", min=0, metavar="MS")
+]
+Jitter = Annotated[
+    float,
+    typer.Option(
+        help="Sigma of the lognormal spread of these delays, whose median is --latency-ms; 0 means none.",
+        min=0,
+        max=JITTER_LIMIT,
+        metavar="SIGMA",
+    ),
 ]
 Faults = Annotated[
     list[str] | None,
@@ -78,6 +87,7 @@ def serve(
     callback: Callback = None,
     seed: Seed = _DEFAULTS.seed,
     latency_ms: Latency = 0.0,
+    jitter: Jitter = 0.0,
     fault: Faults = None,
     scenario: Scenario = None,
     status_delay: StatusDelay = 1.0,
@@ -104,6 +114,7 @@ def serve(
             callback=callback,
             seed=seed,
             latency_ms=latency_ms,
+            jitter=jitter,
             faults=faults,
             status_delay=status_delay,
             statuses=not no_statuses,

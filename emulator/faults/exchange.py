@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from drumbeat.emulator.config import JITTER_LIMIT
 from drumbeat.emulator.errors import KINDS, Refused
 from drumbeat.emulator.faults.options import Options, flag_of, number_of, one_of, whole_of
 from drumbeat.emulator.identity import QUALITY_RATINGS
@@ -202,8 +203,7 @@ def server_error(options: Options) -> ServerError:
 def latency(options: Options) -> Latency:
     """Return the fault. Options with defaults: `median_ms` (100), `sigma` (0: fixed)."""
     median_ms = number_of(options, "median_ms", 100, 0, 86_400_000)
-    # Far beyond any service: at 5, one reply in a thousand takes five million times the median.
-    return Latency(median_ms / 1000, number_of(options, "sigma", 0, 0, 5))
+    return Latency(median_ms / 1000, number_of(options, "sigma", 0, 0, JITTER_LIMIT))
 
 
 def slow_bytes(options: Options) -> SlowBytes:
