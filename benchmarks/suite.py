@@ -38,8 +38,12 @@ DEFAULT_PARTS = PARTS[:-1]  # scaling takes as long as all the others
 NUMBERS = 32  # of throughput
 # The options that change what a part measures.
 USED_OPTIONS: dict[Part, frozenset[str]] = {
-    "throughput": frozenset({"duration", "numbers", "rate", "latency_ms", "processes", "events", "service"}),
-    "pacing": frozenset({"duration", "numbers", "rate", "latency_ms", "processes", "events", "service"}),
+    "throughput": frozenset(
+        {"duration", "numbers", "rate", "latency_ms", "jitter", "processes", "events", "service"}
+    ),
+    "pacing": frozenset(
+        {"duration", "numbers", "rate", "latency_ms", "jitter", "processes", "events", "service"}
+    ),
     "planning": frozenset({"duration"}),
     "receiving": frozenset({"duration"}),
     "applying": frozenset({"duration"}),

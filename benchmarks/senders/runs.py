@@ -72,7 +72,9 @@ def run_baseline(testbed: Testbed, load: Load, baseline: str) -> Run:
     engine. The emulator does not limit it: simple senders do not keep to every second.
     """
     asyncio.run(clear_database(testbed.database.url))
-    with testbed.emulator(EmulatorSpec(load.numbers, NO_LIMIT_PER_S, load.latency_ms, load.jitter)) as emulator:
+    with testbed.emulator(
+        EmulatorSpec(load.numbers, NO_LIMIT_PER_S, load.latency_ms, load.jitter)
+    ) as emulator:
         in_flight_needed = math.ceil(load.total_per_s * load.latency_ms / 1e3 * 1.25)
         task = Task(
             **emulator.access,

@@ -171,6 +171,8 @@ def test_a_bench_that_is_killed_while_it_receives_ends_the_receiver_too(
         (("--processes", "3", "--numbers", "2"), "at least as many --numbers"),
         (("--service", "http://127.0.0.1:9", "--events"), "--events needs the bench's own emulator"),
         (("--service", "http://127.0.0.1:9", "--latency-ms", "5"), "has its own latency"),
+        (("--jitter", "0.3"), "--jitter spreads the reply times"),
+        (("--only", "planning", "--jitter", "0.3"), "--jitter changes nothing of planning"),
         (("--duration", "1"), "--duration"),
         (("--duration", "2", "--rate", "9"), "fewer than 20 messages"),
         (("--only", "everything"), "--only"),

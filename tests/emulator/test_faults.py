@@ -1,11 +1,14 @@
 """Faults: each kind, what the client sees of it, and what the ledger says."""
 
+import math
+import random
+
 import aiohttp
 import pytest
 
 from drumbeat.emulator.clock import Clock
-from drumbeat.emulator.config import ConfigError, FaultConfig, parse_fault
-from drumbeat.emulator.faults.exchange import Exchange, ExchangeStage
+from drumbeat.emulator.config import ConfigError, EmulatorConfig, FaultConfig, parse_fault
+from drumbeat.emulator.faults.exchange import Exchange, ExchangeStage, Latency
 from drumbeat.emulator.faults.table import Faults
 from tests.emulator.conftest import NUMBER, OTHER_NUMBER, Client, Receiver, Start, template
 
@@ -52,6 +55,26 @@ async def test_latency_holds_the_reply_and_not_the_acceptance(client: Client) ->
     await client.call("DELETE", "/_emulator/faults")
     await client.control("faults", kind="latency", median_ms=5, sigma=1.0)
     assert (await client.send(template())).status == 200
+
+
+async def test_the_jitter_spreads_the_latency_from_the_start(start: Start) -> None:
+    client = await start(latency_ms=2.0, jitter=0.5)
+    (fault,) = (await client.ask("faults"))["faults"]
+    assert (fault["kind"], fault["median_ms"], fault["sigma"]) == ("latency", 2.0, 0.5)
+    delays = []
+    for seed in range(1_000):
+        exchange = Exchange(NUMBER)
+        Latency(0.002, 0.5).apply(exchange, random.Random(seed))
+        delays.append(exchange.delay_s)
+    low, median, high = (sorted(delays)[at] for at in (159, 500, 841))  # one sigma below and above
+    assert median == pytest.approx(0.002, rel=0.1)
+    assert [high / median, median / low] == pytest.approx([math.exp(0.5)] * 2, rel=0.1)
+
+
+@pytest.mark.parametrize("wrong", [{"jitter": 0.5}, {"latency_ms": 5.0, "jitter": 9.0}])
+def test_a_jitter_that_means_nothing_is_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ConfigError, match="jitter"):
+        EmulatorConfig(**wrong)  # type: ignore[arg-type]
 
 
 async def test_a_fault_may_keep_to_one_number(client: Client) -> None:
