@@ -30,6 +30,9 @@ _WAITS: dict[Wait, wait_base] = {
 # 10 s, 30 s, 90 s and so on up to an hour: some thirty attempts in a day.
 _NOTIFICATION_WAIT = wait_exponential(multiplier=10, exp_base=3, max=3600) + wait_random(0, 5)
 
+# 1 s, 2 s, 4 s and so on up to a minute: a program that was restarted soon hears what it missed.
+_EVENT_WAIT = wait_exponential_jitter(initial=1, exp_base=2, jitter=1, max=60)
+
 
 def wait_s(kind: Wait, wait_no: int, hint_s: float | None = None) -> float:
     """Return the seconds of a wait.
@@ -52,6 +55,13 @@ def notification_wait_s(attempt_no: int) -> float:
     state = RetryCallState(AsyncRetrying(), None, (), {})
     state.attempt_number = attempt_no
     return _NOTIFICATION_WAIT(state)
+
+
+def event_wait_s(attempt_no: int) -> float:
+    """Return the seconds until events are posted to a program again after `attempt_no` failed attempts."""
+    state = RetryCallState(AsyncRetrying(), None, (), {})
+    state.attempt_number = attempt_no
+    return _EVENT_WAIT(state)
 
 
 def reconnecting(

@@ -13,6 +13,7 @@ from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.engine.api.service import Service
 from drumbeat.engine.core.sanitise import sanitise
 from drumbeat.engine.errors import UsageError
+from drumbeat.engine.notifications.event_sender import sending_events
 from drumbeat.engine.notifications.notifier import notifying
 from drumbeat.engine.process.probes import PATHS as PROBES
 from drumbeat.engine.process.secret_file import SecretFile
@@ -54,7 +55,7 @@ def serve(
 
     async def task(pool: Pool, settings: Settings) -> int:
         with stop_on_signals() as stop:
-            async with notifying(pool, settings.notifications(), stop.event):
+            async with notifying(pool, settings.notifications(), stop.event), sending_events(pool):
                 await serve_webhooks(
                     pool,
                     secrets.present,

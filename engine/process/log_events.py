@@ -180,6 +180,11 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
             "A fault of Drumbeat, with its traceback: please report it. This process delivers no more "
             "notifications; sending goes on.",
         ),
+        _event(
+            "event_sender_failed",
+            "A fault of Drumbeat, with its traceback: please report it. Events of recipients wait for programs; "
+            "sending goes on.",
+        ),
     ),
     LASTING: (
         _event(
@@ -260,6 +265,17 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
             "notifications_not_read",
             "The database does not answer; notifications wait.",
             "notifications_read_again",
+        ),
+        _event(
+            "recipient_events_not_taken",
+            "A program does not take the events that it subscribed to. They are tried again, and kept for 7 "
+            "days.",
+            "recipient_events_taken_again",
+        ),
+        _event(
+            "recipient_events_not_read",
+            "The database does not answer; events of recipients wait for programs.",
+            "recipient_events_read_again",
         ),
         _event(
             "statuses_not_applied",

@@ -105,7 +105,13 @@ async def _apply_others(connection: Connection) -> int:
     sql = queries("apply_statuses")
     looked_up: int = await connection.fetchval(sql["apply_fresh"])
     if looked_up:
-        for name in ("states_before", "record_looked_up", "settle_looked_up", "count_looked_up"):
+        for name in (
+            "states_before",
+            "record_looked_up",
+            "settle_looked_up",
+            "count_looked_up",
+            "note_looked_up",
+        ):
             await connection.execute(sql[name])
     return looked_up
 

@@ -16,7 +16,8 @@ from drumbeat.engine.webhooks.receiver import CALLBACK_PATH, Receiver, Secrets, 
 from drumbeat.engine.webhooks.reconciler import Intervals, Reconciler
 from drumbeat.http_server.limits import Limits
 
-POOL_CONNECTIONS = 8  # two commits, health, statuses, account events, unsettled ones, policies, one spare
+# two commits, health, statuses, account events, unsettled ones, policies, events for programs, one spare
+POOL_CONNECTIONS = 9
 
 
 async def serve(

@@ -172,6 +172,7 @@ WHERE by_pair AND NOT EXISTS (
 -- cost as much as the first. The array of all positions lets the planner go by position without a look for each row.
 -- $2, $3: the bounds of the locked ranges. They choose the partitions once; with seven partitions, choosing them for each
 -- recipient costs a tenth. $4: the ranges. They bound what is read of pending_attempts (once, into a hash) and range_counters.
+-- Noted for programs is each status that is above all former ones, in this order.
 WITH taken AS (
     DELETE FROM inbox_groups WHERE group_id = ANY ($1)
     RETURNING received_at, installation, events, range_ids, seqs, attempt_nos, epochs, statuses, status_us, wamids,
@@ -248,7 +249,13 @@ kept AS (
     -- IS TRUE makes this a look into a hash. The planner expects ten rows and would join them by a nested loop.
     WHERE ((range_id, seq) IN (SELECT range_id, seq FROM others)) IS TRUE)
 SELECT (SELECT coalesce(sum(events), 0)::bigint FROM taken) AS taken,
-       (SELECT count(*) FROM others) AS others;
+       (SELECT count(*) FROM others) AS others,
+       (SELECT note_events(array_agg(range_id), array_agg(seq), array_agg(kind), array_agg(at), array_agg(code))
+        FROM (SELECT range_id, seq, kind, at, CASE WHEN kind = 3 THEN code END AS code
+              FROM looked, LATERAL (VALUES (2::smallint, sent_at), (3::smallint, failed_at), (4::smallint, delivered_at),
+                                           (5::smallint, read_at)) AS event (kind, at)
+              WHERE plain AND rank > was AND kind > was AND at IS NOT NULL AND EXISTS (SELECT FROM subscriptions)
+              ORDER BY range_id, seq, kind) AS risen) AS noted;
 
 -- name: apply_fresh
 -- Fresh recipients are claimed by the watermark and have no record: the event came before the reply was stored, or instead of
@@ -301,7 +308,14 @@ counted AS (
     WHERE range_counters.range_id = change.range_id),
 looked_up AS (
     INSERT INTO applying_looked_up SELECT range_id, seq FROM looked WHERE route = 'looked up' RETURNING 1)
-SELECT count(*) FROM looked_up;
+SELECT count(*) AS looked_up,
+       (SELECT note_events(array_agg(range_id), array_agg(seq), array_agg(kind), array_agg(at), array_agg(code))
+        FROM (SELECT range_id, seq, kind, at, CASE WHEN kind = 3 THEN code END AS code
+              FROM looked, LATERAL (VALUES (2::smallint, sent_at), (3::smallint, failed_at), (4::smallint, delivered_at),
+                                           (5::smallint, read_at)) AS event (kind, at)
+              WHERE route = 'fresh' AND at IS NOT NULL AND EXISTS (SELECT FROM subscriptions)
+              ORDER BY range_id, seq, kind) AS risen) AS noted
+FROM looked_up;
 
 -- name: states_before
 INSERT INTO applying_before SELECT recipient_states.range_id, recipient_states.seq, recipient_states.state
@@ -375,6 +389,19 @@ FROM (SELECT range_id,
                      coalesce(sums.unknown, 0), coalesce(sums.skipped, 0))
          AS change (deferred, accepted, sent, delivered, read, failed, unknown, skipped)
 WHERE range_counters.range_id = sums.range_id;
+
+-- name: note_looked_up
+-- Tells programs what is above the state before. A state that is none of a status counts as below all of them.
+SELECT note_events(array_agg(range_id), array_agg(seq), array_agg(kind), array_agg(at), array_agg(code))
+FROM (SELECT events.range_id, events.seq, events.status AS kind, min(events.status_at) AS at, max(events.code) AS code
+      FROM applying_before
+      JOIN applying_events AS events USING (range_id, seq)
+      JOIN recipient_states ON recipient_states.range_id = events.range_id AND recipient_states.seq = events.seq
+      WHERE EXISTS (SELECT FROM subscriptions) AND events.status > 1
+        AND events.status > coalesce(array_position(ARRAY['accepted', 'sent', 'failed', 'delivered', 'read'], applying_before.state), 0)
+        AND events.status <= array_position(ARRAY['accepted', 'sent', 'failed', 'delivered', 'read'], recipient_states.state)
+      GROUP BY events.range_id, events.seq, events.status
+      ORDER BY events.range_id, events.seq, events.status) AS risen;
 
 -- name: return_unmatched
 -- Events that match nothing yet: the reply may be on its way, or the message is not ours. They are matched again after growing

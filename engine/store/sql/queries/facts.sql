@@ -29,14 +29,19 @@ FROM unnest($1::bigint[], $2::integer[]) AS fact (range_id, seq),
               WHERE recipient_states.range_id = fact.range_id AND recipient_states.seq = fact.seq OFFSET 0) AS known;
 
 -- name: insert_outcomes
--- A batch may be repeated after a lost COMMIT: a row that exists stays as it is.
-INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason, attempted_at)
-SELECT range_id, seq, attempt_no, epoch, kind, CASE kind WHEN 1 THEN 1 END, phone_number_id, wamid, code, reason,
-       timestamptz 'epoch' + attempted_us * interval '1 microsecond'
-FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::smallint[], $6::text[], $7::text[], $8::integer[],
-            $9::text[], $10::bigint[])
-    AS fact (range_id, seq, attempt_no, epoch, kind, phone_number_id, wamid, code, reason, attempted_us)
-ON CONFLICT (range_id, seq, attempt_no) DO NOTHING;
+-- A batch may be repeated after a lost COMMIT: a row that exists stays as it is. Programs are told of failures that are new.
+WITH inserted AS (
+    INSERT INTO outcomes (range_id, seq, attempt_no, epoch, kind, status, phone_number_id, wamid, code, reason, attempted_at)
+    SELECT range_id, seq, attempt_no, epoch, kind, CASE kind WHEN 1 THEN 1 END, phone_number_id, wamid, code, reason,
+           timestamptz 'epoch' + attempted_us * interval '1 microsecond'
+    FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::smallint[], $6::text[], $7::text[],
+                $8::integer[], $9::text[], $10::bigint[])
+        AS fact (range_id, seq, attempt_no, epoch, kind, phone_number_id, wamid, code, reason, attempted_us)
+    ON CONFLICT (range_id, seq, attempt_no) DO NOTHING
+    RETURNING range_id, seq, kind, code, attempted_at)
+SELECT note_events(array_agg(range_id), array_agg(seq), array_agg(3::smallint), array_agg(coalesce(attempted_at, now())),
+                   array_agg(code))
+FROM inserted WHERE kind = 2 AND EXISTS (SELECT FROM subscriptions);
 
 -- name: complete_outcomes
 -- A status or a person may have written the row before the reply was stored. The values that only the reply knows are added.

@@ -156,6 +156,13 @@ BEGIN
                  unnest(wamids) AS wamid, unnest(codes) AS code, unnest(reasons) AS reason,
                  unnest(attempted_us) AS us) AS fact
     WHERE run <> ALL(recorded_runs);
+    IF array_length(failures, 1) > 0 AND 0 < ANY (failures) AND EXISTS (SELECT FROM subscriptions) THEN
+        PERFORM note_events(array_agg(range_ids[run]), array_agg(seq), array_agg(3::smallint),
+                            array_agg(to_timestamp(us / 1e6::float8)), array_agg(code))
+        FROM (SELECT unnest(runs) AS run, unnest(seqs) AS seq, unnest(kinds) AS kind, unnest(codes) AS code,
+                     unnest(attempted_us) AS us) AS fact
+        WHERE kind = 2 AND run <> ALL(recorded_runs);
+    END IF;
     UPDATE range_counters
     SET accepted = accepted + change.accepts, failed = failed + change.failures, skipped = skipped + change.skips
     FROM (SELECT range_id, sum(length - failures - skips) AS accepts, sum(failures) AS failures, sum(skips) AS skips
