@@ -26,6 +26,7 @@ from drumbeat.api.options import (
 from drumbeat.api.planning import Preview
 from drumbeat.api.results import Recipient
 from drumbeat.campaigns.account.numbers import BusinessNumber, ResumedNumber
+from drumbeat.campaigns.account.subscriptions import NewSubscription, Subscription
 from drumbeat.campaigns.account.templates import StoredTemplate
 from drumbeat.campaigns.campaign import Campaign
 from drumbeat.campaigns.changing.delete import DeletedCampaign
@@ -44,6 +45,7 @@ from drumbeat.campaigns.results.export_files import ExportForm
 from drumbeat.campaigns.results.person import Person, PersonCampaign
 from drumbeat.campaigns.results.report import Report
 from drumbeat.campaigns.results.status import CampaignStatus
+from drumbeat.engine.core.recipient_event import EventKind
 from drumbeat.engine.core.states import CampaignState, IllegalTransition, ReasonCode, RecipientState
 from drumbeat.engine.errors import (
     AuthenticationError,
@@ -57,6 +59,7 @@ from drumbeat.engine.errors import (
     UsageError,
 )
 from drumbeat.engine.store.leases import NumberHeld
+from drumbeat.engine.store.recipient_events import EventPage, RecipientEvent
 
 __all__ = [
     "AudienceOption",
@@ -74,12 +77,15 @@ __all__ = [
     "DeletedCampaign",
     "Drumbeat",
     "DrumbeatError",
+    "EventKind",
+    "EventPage",
     "ExportForm",
     "IllegalTransition",
     "Incomplete",
     "ManifestChanges",
     "NamedRowFrame",
     "NewCampaign",
+    "NewSubscription",
     "NotFound",
     "NotReady",
     "NumberHeld",
@@ -89,6 +95,7 @@ __all__ = [
     "Preview",
     "ReasonCode",
     "Recipient",
+    "RecipientEvent",
     "RecipientState",
     "RecordFrame",
     "Reject",
@@ -100,6 +107,7 @@ __all__ = [
     "Settled",
     "StartsAtOnce",
     "StoredTemplate",
+    "Subscription",
     "Suppression",
     "SuppressionCounts",
     "Synced",

@@ -9,6 +9,7 @@ from typing import Any, TypedDict, Unpack
 from pydantic import SecretStr
 
 from drumbeat.api.account import Account
+from drumbeat.api.events import Events
 from drumbeat.api.options import unknown_option
 from drumbeat.api.planning import Planning
 from drumbeat.api.results import Results
@@ -49,7 +50,7 @@ class SettingsOptions(TypedDict, total=False):
     prices: str | Path
 
 
-class Drumbeat(Planning, Sending, Results, Account):
+class Drumbeat(Planning, Sending, Results, Events, Account):
     """The methods of one installation, from `open_drumbeat`. All may be called at the same time.
 
     A NAME may be the external id. What cannot be done raises a `DrumbeatError`.

@@ -82,6 +82,7 @@ COMMANDS: dict[str, str | CommandGroup] = {
     "person": "drumbeat.campaigns.cli.person",
     "worker": "drumbeat.campaigns.cli.worker",
     "notify": "drumbeat.campaigns.cli.notify",
+    "subscriptions": "drumbeat.campaigns.cli.subscriptions",
     "webhooks": "drumbeat.campaigns.cli.webhooks",
     "console": "drumbeat.campaigns.cli.console",
     "emulator": "drumbeat.campaigns.cli.emulator",

@@ -318,6 +318,22 @@ ROWS = (
     Row(MANAGE, {"POST /suppression/remove": suppression_pages.unsuppress}, of_action(
         "DELETE", "/suppressions/{phone}", "Take a phone off the list", people_actions.unsuppress,
     )),
+    Row(LOOK, {}, of_action(
+        "GET", "/events", "List what happened to recipients after an event, in order", account_api.events,
+    )),
+    Row(MANAGE, {}, of_action(
+        "GET", "/subscriptions", "List the subscriptions, without their secrets", account_api.subscriptions,
+    )),
+    Row(MANAGE, {}, of_action(
+        "GET", "/subscriptions/{name}", "Show how far a subscription is delivered", account_api.subscription,
+    )),
+    Row(MANAGE, {}, of_action(
+        "POST", "/subscriptions", "Subscribe a program to what happens to recipients",
+        account_actions.add_subscription, status=201,
+    )),
+    Row(MANAGE, {}, of_action(
+        "DELETE", "/subscriptions/{name}", "Remove a subscription", account_actions.remove_subscription,
+    )),
     Row(LOOK, {"GET /audit": account_pages.show_audit}, of_action(
         "GET", "/audit", "List the actions of people and programs, the newest first", account_api.audit,
     )),

@@ -170,6 +170,7 @@ async def _erase(
     events += _rows(await connection.execute(sql["delete_unreadable"], digits))
     events += _rows(await connection.execute(sql["delete_account_events"], digits))
     events += _rows(await connection.execute(sql["erase_opt_outs"], list(spellings), pseudonym))
+    await connection.execute(sql["erase_noted"], list(spellings))
     await connection.execute(sql["delete_ids"], list(spellings))
     await connection.execute(sql["lock_quotas"], list(spellings))
     await connection.execute(sql["erase_quota"], list(spellings), pseudonym)

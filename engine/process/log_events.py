@@ -182,7 +182,7 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
         ),
         _event(
             "event_sender_failed",
-            "A fault of Drumbeat, with its traceback: please report it. Events of recipients wait for programs; "
+            "A fault of Drumbeat, with its traceback: please report it. Events wait for programs; "
             "sending goes on.",
         ),
     ),

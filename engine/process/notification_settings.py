@@ -31,7 +31,10 @@ def _split(url: str) -> SplitResult | None:
     return parts if is_valid else None
 
 
-def _notify_url(value: SecretStr) -> SecretStr:
+def checked_url(value: SecretStr) -> SecretStr:
+    """Return the address to which this process may post. ValueError unless it is https, or http to this
+    machine: what is posted must not cross a network in the clear.
+    """
     parts = _split(value.get_secret_value())
     if parts is None or "@" in parts.netloc or parts.scheme not in ("http", "https"):
         raise ValueError("must be a URL like https://hooks.example/drumbeat, without a user or password")
@@ -59,7 +62,7 @@ def _addresses(text: str) -> str:
     return ",".join(_address(address) for address in text.split(","))
 
 
-NotifyUrl = Annotated[SecretStr, AfterValidator(_notify_url)]
+NotifyUrl = Annotated[SecretStr, AfterValidator(checked_url)]
 SmtpUrl = Annotated[SecretStr, AfterValidator(_smtp_url)]
 MailAddress = Annotated[str, AfterValidator(_address)]
 MailAddresses = Annotated[str, AfterValidator(_addresses)]

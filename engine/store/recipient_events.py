@@ -88,7 +88,7 @@ async def event_page(
     campaign_id: int | None = None,
     kinds: Collection[int] | None = None,
 ) -> EventPage:
-    """Return the events after a number, at most `limit`, of one campaign and of these kinds (None: of all)."""
+    """Return up to `limit` events after a number, of one campaign and of these kinds (None: of all)."""
     sql = queries("recipient_events")
     bounds = await connection.fetchrow(sql["bounds"])
     assert bounds is not None

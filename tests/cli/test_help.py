@@ -28,6 +28,7 @@ FIXED = {
     "media get", "media delete", "numbers show", "numbers register", "profile show", "profile update", "analytics",
     "message send", "campaign approve", "campaign order",
     "console serve", "console user add", "console user list", "console user remove", "console user sign-out",
+    "subscriptions add", "subscriptions list", "subscriptions show", "subscriptions remove",
     "console token add", "console token list", "console token remove",
 }  # fmt: skip
 

@@ -124,6 +124,16 @@ CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("POST", "/suppressions/import", "/suppressions/import", {"data": suppression_form()}, 200),
     ("GET", "/suppressions", "/suppressions", {}, 200),
     ("DELETE", "/suppressions/{phone}", f"/suppressions/{PHONE}", {}, 200),
+    ("GET", "/events", "/events", {}, 404),  # nobody subscribed
+    ("POST", "/subscriptions", "/subscriptions", {"json": {"name": "crm", "url": "https://crm.example/drumbeat", "kinds": ["read"]}}, 201),
+    ("POST", "/subscriptions", "/subscriptions", {"json": {"name": "crm", "campaign": "spring"}}, 422),
+    ("POST", "/subscriptions", "/subscriptions", {"json": {"name": "erp", "url": "http://crm.example/"}}, 422),
+    ("GET", "/subscriptions", "/subscriptions", {}, 200),
+    ("GET", "/subscriptions/{name}", "/subscriptions/crm", {}, 200),
+    ("GET", "/subscriptions/{name}", "/subscriptions/erp", {}, 404),
+    ("GET", "/events", "/events?after=0&limit=2&kind=read&kind=failed&campaign=spring", {}, 200),
+    ("GET", "/events", "/events?after=-1", {}, 422),
+    ("DELETE", "/subscriptions/{name}", "/subscriptions/crm", {}, 200),
     ("GET", "/audit", "/audit?limit=2", {}, 200),
     ("PUT", "/users/{name}", "/users/ana", {"json": {"role": "send"}}, 422),  # nobody would manage
     ("PUT", "/users/{name}", "/users/boss", {"json": {"role": "manage"}}, 200),

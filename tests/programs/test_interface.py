@@ -16,6 +16,7 @@ from drumbeat.api import (
     ConfigurationError,
     Drumbeat,
     DrumbeatError,
+    EventKind,
     IllegalTransition,
     ManifestChanges,
     NewCampaign,
@@ -116,6 +117,7 @@ async def test_one_message_and_a_person_who_says_stop(
 ) -> None:
     async with open_drumbeat() as drumbeat:
         await drumbeat.sync()
+        new = await drumbeat.subscribe("crm")
         words = {"template": "order_shipped", "language": "en_US", "params": ["Ada", "7"], "name": "hello"}
         sent = await drumbeat.send("+14155550101", number=NUMBER, **words)
         again = await drumbeat.send("+14155550101", number=NUMBER, **words)
@@ -128,6 +130,13 @@ async def test_one_message_and_a_person_who_says_stop(
 
         await until(is_on_the_list)
         assert (await drumbeat.person("+14155550101")).suppressed_because
+        page = await drumbeat.events(new.after, kinds=[EventKind.OPTED_OUT])
+        assert [(event.kind, event.phone) for event in page.events] == [("opted_out", "+14155550101")]
+        assert [each.name for each in await drumbeat.subscriptions()] == ["crm"]
+        assert (await drumbeat.subscription("crm")).url is None
+        await drumbeat.unsubscribe("crm")
+        with pytest.raises(NotFound):
+            await drumbeat.events()
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,8 @@ async def test_a_lost_database_is_logged_in_lines_without_tracebacks(
     assert logged["statuses_not_applied"] <= 1, errors
     assert logged.keys() <= {
         "callback_refused",
-        "events_not_stored", "events_stored_again", "statuses_not_applied", "statuses_applied_again",
+        "recipient_events_not_read", "recipient_events_read_again",
+            "events_not_stored", "events_stored_again", "statuses_not_applied", "statuses_applied_again",
     }, errors  # fmt: skip
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from drumbeat.campaigns.account import numbers, templates
+from drumbeat.campaigns.account import numbers, subscriptions, templates
+from drumbeat.campaigns.account.subscriptions import NewSubscription
 from drumbeat.campaigns.console.account.shapes import (
     DeletedTemplate,
     LimitRequest,
@@ -11,6 +12,7 @@ from drumbeat.campaigns.console.account.shapes import (
     NumberList,
     StoredUser,
     SubmittedTemplate,
+    SubscriptionRequest,
     TemplateList,
     TemplateRequest,
     TemplateToDelete,
@@ -108,4 +110,14 @@ async def add_token(console: Console, caller: Caller, asked: TokenRequest) -> Ne
 
 async def remove_token(console: Console, caller: Caller, name: str) -> Removed:
     await users.remove_token(console.pool, name, actor=caller.name)
+    return {"name": name}
+
+
+async def add_subscription(console: Console, caller: Caller, asked: SubscriptionRequest) -> NewSubscription:
+    """Store a subscription. A repeated request is refused, because the name is taken."""
+    return await subscriptions.add_subscription(console.pool, **asked.model_dump(), actor=caller.name)
+
+
+async def remove_subscription(console: Console, caller: Caller, name: str) -> Removed:
+    await subscriptions.remove_subscription(console.pool, name, actor=caller.name)
     return {"name": name}

@@ -9,11 +9,13 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from drumbeat.campaigns.account.numbers import BusinessNumber
+from drumbeat.campaigns.account.subscriptions import Subscription
 from drumbeat.campaigns.account.templates import StoredTemplate
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.campaigns.console.web.shapes import Asked, Limit
 from drumbeat.campaigns.console.web.users import Token, User
 from drumbeat.engine.core.pace.token_bucket import LIMIT_PER_S_MAX, LIMIT_PER_S_MIN
+from drumbeat.engine.core.recipient_event import PAGE_MAX, EventKind
 
 
 class LimitRequest(Asked):
@@ -105,6 +107,32 @@ class NewToken(TypedDict):
     name: str
     role: Role
     token: str
+
+
+class SubscriptionRequest(Asked):
+    """A subscription to events of recipients. `url`: where they are posted, https only; null if the program
+    fetches them. `secret`: signs what is posted; null to have one made. `campaign`: its name or external id;
+    null for all. `kinds`: none stands for all.
+    """
+
+    name: str
+    url: str | None = None
+    secret: str | None = None
+    campaign: str | None = None
+    kinds: list[EventKind] = []
+
+
+class SubscriptionList(TypedDict):
+    subscriptions: list[Subscription]
+
+
+class EventsQuery(Asked):
+    after: Annotated[int, Field(ge=0, lt=2**63, description="The number of the last event that you know")] = 0
+    limit: Annotated[int, Field(ge=1, le=PAGE_MAX, description="Events of the page, at most")] = 100
+    campaign: str | None = None
+    kind: Annotated[
+        list[EventKind], Field(description="Repeat it for several kinds; none stands for all")
+    ] = []
 
 
 class AuditQuery(Asked):

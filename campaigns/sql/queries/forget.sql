@@ -44,6 +44,12 @@ SET phone = CASE WHEN phone = ANY ($1::bigint[]) THEN $2 ELSE phone END, wamid =
     new_phone = CASE WHEN new_phone = ANY ($1::bigint[]) THEN $2 ELSE new_phone END
 WHERE phone = ANY ($1::bigint[]) OR new_phone = ANY ($1::bigint[]);
 
+-- name: erase_noted
+-- Events for programs name an opted-out person by the phone; all others name the recipient, who is erased.
+UPDATE event_groups SET phones = ARRAY(SELECT CASE WHEN phone = ANY ($1::bigint[]) THEN 0 ELSE phone END
+                                       FROM unnest(phones) WITH ORDINALITY AS noted (phone, place) ORDER BY place)
+WHERE phones IS NOT NULL AND phones && $1::bigint[];
+
 -- name: delete_ids
 DELETE FROM person_ids WHERE phone = ANY ($1::bigint[]);
 
