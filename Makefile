@@ -14,11 +14,12 @@ setup: $(LINKS)
 	@$(BIN)/python -m compileall -q $(FOLDERS)
 
 # Cleared: over one that another Python left, also by a set-up that failed, that other Python would stay.
-$(STAMP): requirements/run.txt requirements/develop.txt
+$(STAMP): requirements/run.txt requirements/develop.txt requirements/apart.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Drumbeat needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv --clear .venv
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/develop.txt || { \
 		echo "The packages cannot be installed for $$($(BIN)/python -V): see above. Of a Python that is too new some are missing; name another with: make PYTHON=python3.13 $(MAKECMDGOALS)"; exit 1; }
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/apart.txt
 	@touch $(STAMP)
 
 # Apart from the packages: pyproject.toml also holds the settings of tools, and changes often.

@@ -196,6 +196,17 @@ def test_every_operation_has_a_name_of_its_own() -> None:
     assert not [name for name in names if not re.fullmatch("[a-z]+(_[a-z]+)+", name)]
 
 
+def test_no_member_has_the_name_of_its_class() -> None:
+    """Generators name variables by both: a client of such a class has wrong types, or does not compile."""
+    schemas = document()["components"]["schemas"]
+    same = [
+        name
+        for name, each in schemas.items()
+        if re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower() in each.get("properties", {})
+    ]
+    assert same == []
+
+
 async def test_every_operation_keeps_the_document(manager: Caller) -> None:
     uploaded = ""
     for method, path, asked, sent, status in CALLS:

@@ -15,7 +15,7 @@ from drumbeat.campaigns.changing.delete import DeletedCampaign, delete_campaign
 from drumbeat.campaigns.changing.derived import cloned, edit_campaign, require_remote
 from drumbeat.campaigns.changing.retry import RetryOptions, plan_retry
 from drumbeat.campaigns.console.campaigns.steering_shapes import (
-    Categories,
+    AgreedCategories,
     Change,
     CloneRequest,
     Doubts,
@@ -80,7 +80,7 @@ async def _release(
 
 
 @changes(*CHANGED)
-async def accept_category(console: Console, caller: Caller, name: str) -> Categories:
+async def accept_category(console: Console, caller: Caller, name: str) -> AgreedCategories:
     """Agree to send the campaign with the categories that its templates have now, as to another price."""
     return {"categories": await accept_categories(console.pool, name, actor=caller.name)}
 

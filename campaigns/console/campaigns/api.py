@@ -11,11 +11,11 @@ from drumbeat.campaigns.console.account.pricing import stored_plan
 from drumbeat.campaigns.console.campaigns.named import named_campaign
 from drumbeat.campaigns.console.campaigns.result_readings import result_readings
 from drumbeat.campaigns.console.campaigns.shapes import (
+    CampaignResults,
     CampaignsQuery,
     Plan,
     Preview,
     RecipientQuery,
-    Results,
 )
 from drumbeat.campaigns.console.campaigns.watch import counted, status_of
 from drumbeat.campaigns.console.web.context import Console, console_of
@@ -55,12 +55,12 @@ async def report(console: Console, name: str) -> Report:
         return await campaign_report(console.pool, campaign.campaign_id)
 
 
-async def results(console: Console, name: str) -> Results:
+async def results(console: Console, name: str) -> CampaignResults:
     """Return the results as far as they are counted. They are counted in the background, as for the page."""
     campaign = await find_campaign(console.pool, name)
     reading = await console.part(result_readings).look(campaign.campaign_id)
     found = None if reading.results is None else reading.results.as_json()
-    return cast(Results, {"counted": reading.counted, "results": found})
+    return cast(CampaignResults, {"counted": reading.counted, "results": found})
 
 
 async def preview(console: Console, name: str, asked: RecipientQuery) -> Preview:

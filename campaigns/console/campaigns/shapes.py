@@ -244,7 +244,7 @@ class CountedResults(TypedDict):
     spending: CountedSpending
 
 
-class Results(TypedDict):
+class CampaignResults(TypedDict):
     """The results, if they are counted. If `results` is null, ask again. `counted`: how many recipients are
     counted so far while a count runs, else null.
     """

@@ -161,7 +161,7 @@ class Planned(TypedDict):
     changes: list[OptionChange]
 
 
-class Categories(TypedDict):
+class AgreedCategories(TypedDict):
     """The categories that the campaign is started with, by `name (language)` of its templates."""
 
     categories: dict[str, str]

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
 
 from drumbeat.campaigns.console.web.context import Handler
 from drumbeat.campaigns.console.web.operations import PREFIX, Operation
@@ -179,7 +180,17 @@ def _schema(model: Any, schemas: dict[str, Schema], mode: Any) -> Schema:
     """Return a reference to the schema of a class. Add to `schemas` that schema and all schemas that
     it uses.
     """
-    schema = TypeAdapter(model).json_schema(ref_template=SCHEMA_PATH, mode=mode)
+    schema = TypeAdapter(model).json_schema(ref_template=SCHEMA_PATH, mode=mode, schema_generator=_Schemas)
     schemas.update(schema.pop("$defs", {}))
     schemas[model.__name__] = schema
     return {"$ref": SCHEMA_PATH.format(model=model.__name__)}
+
+
+class _Schemas(GenerateJsonSchema):
+    """The schemas of classes. A reply has every member of its dataclass, also those with a default: else a
+    client in a typed language would have to ask of each whether it is there.
+    """
+
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        whole = self.mode == "serialization" and field["type"] == "dataclass-field"
+        return whole or super().field_is_required(field, total)
