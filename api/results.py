@@ -15,11 +15,12 @@ from drumbeat.campaigns.database_errors import database_blamed
 from drumbeat.campaigns.life.control import LISTED_MAX, list_campaigns
 from drumbeat.campaigns.output.output_file import output_file
 from drumbeat.campaigns.results.export import COLUMNS, export_columns, export_values
-from drumbeat.campaigns.results.export_files import ExportForm, form_of, writer_of
+from drumbeat.campaigns.results.export_files import ExportForm, form_of
+from drumbeat.campaigns.results.export_writing import write_export
 from drumbeat.campaigns.results.person import Person, PersonCampaign, read_person, read_spellings
 from drumbeat.campaigns.results.report import Report, campaign_report
 from drumbeat.campaigns.results.status import FINAL_STATES, CampaignStatus, campaign_status
-from drumbeat.campaigns.stored_recipients import ExportFilter, require_kept
+from drumbeat.campaigns.stored_recipients import ExportFilter
 from drumbeat.engine.core.states import CampaignState, RecipientState
 from drumbeat.engine.errors import NotFound
 
@@ -159,17 +160,13 @@ class Results(Installation):
         Its form is that of the file's name, unless `form` says another.
         """
         states = frozenset([state] if isinstance(state, RecipientState) else state)
-        campaign = await self._kept(name)
-        columns = await export_columns(self.pool, campaign.campaign_id)
-        target, rows = output_file(Path(path)), 0
+        campaign, chosen = await self._kept(name), form_of(form, Path(path))
+        target = output_file(Path(path))
         try:
             with os.fdopen(await asyncio.to_thread(target.open), "wb") as file:
-                writer = writer_of(form_of(form, Path(path)), file, campaign.name, columns, is_marked=True)
-                async for page in export_values(self.pool, campaign.campaign_id, ExportFilter(states)):
-                    await asyncio.to_thread(writer.write, page)
-                    rows += len(page)
-                await asyncio.to_thread(writer.close)
-            await require_kept(self.pool, campaign.campaign_id, campaign.name)
+                rows = await write_export(
+                    self.pool, campaign, file, chosen, ExportFilter(states), in_thread=True
+                )
             target.publish()
         finally:
             target.drop()

@@ -130,6 +130,9 @@ class Sending(Installation):
         message: Mapping[str, Any] | None = None,
         reply_to: str | None = None,
         region: str | None = None,
+        header_link: str | None = None,
+        header_media_id: str | None = None,
+        header_filename: str | None = None,
         name: str | None = None,
     ) -> SentToOne:
         """Send one message to one person, as `message send` does, and return the result.
@@ -148,6 +151,9 @@ class Sending(Installation):
             message=message,
             reply_to=reply_to,
             region=region,
+            header_link=header_link,
+            header_media_id=header_media_id,
+            header_filename=header_filename,
         )
         service, disk = self.settings.service(), self.settings.disk()
         await plan_message(self.url, spec, to, disk=disk, open_uploads=uploads_with(self.settings))

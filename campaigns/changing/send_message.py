@@ -78,15 +78,20 @@ def message_spec(
     message: Mapping[str, Any] | None = None,
     reply_to: str | None = None,
     region: str | None = None,
+    header_link: str | None = None,
+    header_media_id: str | None = None,
+    header_filename: str | None = None,
 ) -> CampaignSpec:
-    """Return the campaign of one message, as a program asks for it: a template, a text, or the object of any
-    other type. Raise UsageError if it asks for none of them or for several.
+    """Return the campaign of one message: a template, a text, or the object of any other type. Raise
+    UsageError if none of them is given, or several. Options with `header` are the template's.
     """
     given = [each for each in (template, text, message) if each is not None]
     if len(given) != 1:
-        raise UsageError("one message is needed", remedy="give one of template, text and message")
+        raise UsageError(
+            "one message is needed", remedy="give one of {template}, {text} and {message}", values={}
+        )
     if template is not None and (language is None or reply_to is not None):
-        raise UsageError("template needs language, and takes no reply_to")
+        raise UsageError("{template} needs {language}, and takes no {reply_to}", values={})
     content = None
     if text is not None:
         content = with_reply({"type": Text.kind, Text.kind: Text(text).content()}, reply_to)
@@ -100,6 +105,9 @@ def message_spec(
         number=[number],
         param=[f"={value}" for value in params],
         region=region,
+        header_link=header_link,
+        header_media_id=header_media_id,
+        header_filename=header_filename,
         message=content,
     )
 

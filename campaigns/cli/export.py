@@ -1,19 +1,19 @@
 """`drumbeat campaign export`: what happened to each recipient, as a file."""
 
-from pathlib import Path
-from typing import Annotated, BinaryIO
+from functools import partial
+from typing import Annotated
 
 import typer
 
+from drumbeat.campaigns.campaign import find_campaign, require_planned
 from drumbeat.campaigns.cli.options import CampaignName, Output
 from drumbeat.campaigns.cli.output import opened, writing
 from drumbeat.campaigns.cli.printing import note
-from drumbeat.campaigns.cli.report import planned_id
 from drumbeat.campaigns.cli.task_runner import with_database
 from drumbeat.campaigns.pluralise import pluralise
-from drumbeat.campaigns.results.export import export_columns, export_values
-from drumbeat.campaigns.results.export_files import ExportForm, ExportWriter, Separator, form_of, writer_of
-from drumbeat.campaigns.stored_recipients import ExportFilter, require_kept
+from drumbeat.campaigns.results.export_files import ExportForm, Separator, form_of
+from drumbeat.campaigns.results.export_writing import write_export
+from drumbeat.campaigns.stored_recipients import ExportFilter
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.store.database import Pool
 
@@ -94,33 +94,20 @@ def export(
     )
 
     async def write(pool: Pool) -> int:
-        campaign_id = await planned_id(pool, name)
-        await require_kept(pool, campaign_id, name)
-        columns = await export_columns(pool, campaign_id)
+        campaign = await find_campaign(pool, name)
+        require_planned(campaign)
         with opened(output) as text:
-            file: BinaryIO = text.buffer
-            with writing(output):
-                writer = writer_of(
-                    chosen, file, name, columns, separator=separator, is_marked=output is not None
-                )
-            rows = await write_pages(pool, campaign_id, wanted, writer, output)
-            await require_kept(pool, campaign_id, name)  # a prune may have dropped them meanwhile
-            return rows
+            return await write_export(
+                pool,
+                campaign,
+                text.buffer,
+                chosen,
+                wanted,
+                separator=separator,
+                is_marked=output is not None,
+                writing=partial(writing, output),
+            )
 
     rows = with_database(write)
     if output is not None:
         note(f"{pluralise(rows, 'recipient')} in {output}")
-
-
-async def write_pages(
-    pool: Pool, campaign_id: int, wanted: ExportFilter, writer: ExportWriter, output: Path | None
-) -> int:
-    """Write all pages to an open file and return how many rows it has."""
-    rows = 0
-    async for page in export_values(pool, campaign_id, wanted):
-        with writing(output):
-            writer.write(page)
-        rows += len(page)
-    with writing(output):
-        writer.close()
-    return rows

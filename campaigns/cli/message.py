@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from drumbeat.campaigns.changing.send_message import new_name, plan_message, run_message
+from drumbeat.campaigns.changing.send_message import message_spec, new_name, plan_message, run_message
 from drumbeat.campaigns.cli.campaign_options import Region, option
 from drumbeat.campaigns.cli.options import Json
 from drumbeat.campaigns.cli.printing import error_part, note, print_json
@@ -14,9 +14,8 @@ from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_se
 from drumbeat.campaigns.command_text import command_text
 from drumbeat.campaigns.database_errors import database_blamed
 from drumbeat.campaigns.options.spec import CampaignSpec
-from drumbeat.campaigns.planning.free_form import read_message, with_reply
+from drumbeat.campaigns.planning.free_form import read_message
 from drumbeat.engine.app import POOL_CONNECTIONS
-from drumbeat.engine.core.message_types import Text
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.process.settings import Settings, load_settings
 from drumbeat.engine.process.telemetry import quieten
@@ -71,24 +70,21 @@ def send(
     The message keeps to the pace and the pair rate. If you give a --name, you can repeat the command safely:
     the message is sent once. Outside the recipient's 24-hour window, the service takes templates only.
     """
-    content = _content(text, file, reply_to)
-    if (template is None) == (content is None):
+    if [template, text, file].count(None) != 2:
         raise UsageError("one message is needed", remedy="give one of --template, --text and --file")
-    if template is not None and (language is None or reply_to is not None):
-        raise UsageError("--template needs --language, and takes no --reply-to")
-    name = name or new_name()
-    spec = CampaignSpec(
-        name=name,
-        template=template or str((content or {})["type"]),
-        language=language or "",
-        read_from=Path(),
-        number=[number],
-        param=[f"={value}" for value in param or ()],
+    spec = message_spec(
+        name or new_name(),
+        number=number,
+        template=template,
+        language=language,
+        params=param or (),
+        text=text,
+        message=None if file is None else _object(file),
+        reply_to=reply_to,
         region=region,
         header_link=header_link,
         header_media_id=header_media_id,
         header_filename=header_filename,
-        message=content,
     )
     raise typer.Exit(_plan_and_run(spec, to, json=json))
 
@@ -119,16 +115,10 @@ def _plan_and_run(spec: CampaignSpec, to: str, *, json: bool) -> int:
     return with_settings(main, size=POOL_CONNECTIONS, by_key=True)
 
 
-def _content(text: str | None, file: Path | None, reply_to: str | None) -> dict[str, Any] | None:
-    """Return the free-form message, if one is given."""
-    if text is not None and file is not None:
-        raise UsageError("--text and --file contradict each other", remedy="give one of them")
-    if text is not None:
-        return with_reply({"type": Text.kind, Text.kind: Text(text).content()}, reply_to)
-    if file is None:
-        return None
+def _object(file: Path) -> dict[str, Any]:
+    """Return the message that a file describes."""
     try:
         content = file.read_bytes()
     except OSError as error:
         raise ConfigurationError(f"the file cannot be read: {error.strerror}", where=str(file)) from error
-    return with_reply(read_message(content, str(file)), reply_to)
+    return read_message(content, str(file))

@@ -3,19 +3,22 @@
 import os
 import stat
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from drumbeat.campaigns.audience.check.inspection import inspect_audience
 from drumbeat.campaigns.audience.check.reject_file import RejectFile
 from drumbeat.campaigns.audience.suppression_list import import_suppressions
-from drumbeat.campaigns.cli.export import write_pages
-from drumbeat.campaigns.cli.output import opened
+from drumbeat.campaigns.cli.output import opened, writing
 from drumbeat.campaigns.output.output_file import output_file
 from drumbeat.campaigns.reject import Reject
-from drumbeat.campaigns.results.export_files import ExportForm, writer_of
+from drumbeat.campaigns.results.export_files import ExportForm
+from drumbeat.campaigns.results.export_writing import write_export
 from drumbeat.campaigns.stored_recipients import EVERYBODY
 from drumbeat.engine.errors import ConfigurationError, UsageError
 from drumbeat.engine.store.database import Pool
@@ -71,14 +74,29 @@ async def test_a_disk_that_fills_up_while_rows_are_written_is(monkeypatch: pytes
     async def pages(*_: object) -> AsyncIterator[list[list[str]]]:
         yield [["5511987654321"]] * 10_000
 
-    monkeypatch.setattr("drumbeat.campaigns.cli.export.export_values", pages)
+    async def columns(*_: object) -> list[str]:
+        return ["phone"]
+
+    async def kept(*_: object) -> None:
+        pass
+
+    module = "drumbeat.campaigns.results.export_writing"
+    for name, stand_in in (("export_values", pages), ("export_columns", columns), ("require_kept", kept)):
+        monkeypatch.setattr(f"{module}.{name}", stand_in)
     full = Path("/dev/full")
+    campaign: Any = SimpleNamespace(campaign_id=1, name="spring")
     with (
         pytest.raises(ConfigurationError, match=r"No space left.*/dev/full.*--output"),
         opened(full) as file,
     ):
-        writer = writer_of(ExportForm.CSV, file.buffer, "spring", ["phone"])
-        await write_pages(None, 1, EVERYBODY, writer, full)  # type: ignore[arg-type]
+        await write_export(
+            None,
+            campaign,
+            file.buffer,
+            ExportForm.CSV,
+            EVERYBODY,
+            writing=partial(writing, full),  # type: ignore[arg-type]
+        )
 
 
 def test_rejects_go_through_a_pipe_which_stays_one(pipe: Path) -> None:

@@ -93,7 +93,7 @@ REFUSALS: list[tuple[tuple[str, ...], int, str]] = [
     (("--template", "order_shipped"), 2, "needs --language"),
     ((*ORDER, "--reply-to", "wamid.1"), 2, "no --reply-to"),
     (("--text", ""), 2, "1 to 4096"),
-    (("--text", "a", "--file", "m.json"), 2, "contradict each other"),
+    (("--text", "a", "--file", "m.json"), 2, "one message is needed"),
     (("--file", "nothing.json"), 78, "cannot be read"),
     (("--file", "m.json"), 2, "needs a type"),
     (ORDER[:-2], 2, "2 placeholders"),

@@ -64,7 +64,7 @@ class CorrectionsRequest(Asked):
 class MessageRequest(Asked):
     """One message: a `template` with `language` and the texts `params` of its placeholders, a `text`, or the
     object `message` of any other type. `number`: the phone number ID to send with. `reply_to`: the id of the
-    message that it answers.
+    message that it answers. Members with `header` are for a template whose header shows a file.
     """
 
     to: str
@@ -76,6 +76,9 @@ class MessageRequest(Asked):
     message: dict[str, Any] | None = None
     reply_to: str | None = None
     region: str | None = None
+    header_link: str | None = None
+    header_media_id: str | None = None
+    header_filename: str | None = None
 
 
 class AcceptedMessage(TypedDict):
