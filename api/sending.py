@@ -156,7 +156,7 @@ class Sending(Installation):
             header_filename=header_filename,
         )
         service, disk = self.settings.service(), self.settings.disk()
-        await plan_message(self.url, spec, to, disk=disk, open_uploads=uploads_with(self.settings))
+        await plan_message(self.url, spec, to, disk=disk)
         async with self._sender_pool() as pool:
             return await run_message(pool, service, spec.name, stop=asyncio.Event(), disk=disk)
 

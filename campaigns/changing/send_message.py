@@ -5,7 +5,6 @@ So the message is claimed before it is sent, kept to the pace and the pair rate,
 
 import asyncio
 import secrets
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -16,20 +15,24 @@ import orjson
 
 from drumbeat.campaigns.campaign import find_campaign
 from drumbeat.campaigns.command_text import command_text
+from drumbeat.campaigns.life import control
+from drumbeat.campaigns.life.control import CampaignChange
 from drumbeat.campaigns.life.run import paused, run_campaign
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.phones.normaliser import Normaliser, read_phone_with
-from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.free_form import read_message, with_reply
+from drumbeat.campaigns.planning.one_recipient import plan_one
+from drumbeat.campaigns.planning.opened.disk_limit import stop_when_disk_is_short
+from drumbeat.campaigns.progress import STATEMENT_TIMEOUT_S, PlanProgress, no_progress
 from drumbeat.campaigns.results.export import COLUMNS, export_rows
+from drumbeat.campaigns.sql import statements
 from drumbeat.campaigns.stored_recipients import require_kept
 from drumbeat.engine.core.message_types import Text
 from drumbeat.engine.core.states import CampaignState, RecipientState
 from drumbeat.engine.errors import Incomplete, UsageError
 from drumbeat.engine.process.disk_space import Disk
 from drumbeat.engine.process.settings import ServiceSettings
-from drumbeat.engine.sending.header_file_uploads import OpenUploads, no_uploads
-from drumbeat.engine.store.database import Pool
+from drumbeat.engine.store.database import Connection, Pool, close, connect
 
 _ACCEPTED = (RecipientState.ACCEPTED, RecipientState.SENT, RecipientState.DELIVERED, RecipientState.READ)
 
@@ -112,25 +115,40 @@ def message_spec(
     )
 
 
-async def plan_message(
-    url: str,
+async def plan_message(url: str, spec: CampaignSpec, to: str, *, disk: Disk | None = None) -> None:
+    """Store a message as `store_message` does, over a connection of its own."""
+    connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
+    try:
+        await store_message(connection, spec, to, disk=disk)
+    finally:
+        await close(connection)
+
+
+async def store_message(
+    connection: Connection,
     spec: CampaignSpec,
     to: str,
     *,
     disk: Disk | None = None,
-    open_uploads: OpenUploads = no_uploads,
-) -> None:
+    start_by: str | None = None,
+) -> CampaignChange | None:
     """Store the campaign `spec` with the recipient `to`. The same call again changes nothing.
 
-    Raise UsageError if `to` is no phone, and the errors of `create_campaign`.
+    With `start_by`, it is released to the workers in the same transaction, and this is noted as done by that
+    name. Raise UsageError if `to` is no phone, the errors of `plan_one`, and TryLater if the disk is short.
     """
     phone = read_phone_with(Normaliser(spec.region, spec.repair_old or ()), to, spec.region)
-    with tempfile.TemporaryDirectory(prefix="drumbeat-message-") as directory:
-        audience = Path(directory) / "recipient.csv"
-        await asyncio.to_thread(audience.write_text, f"phone\n+{phone}\n", "utf-8")
+    stop_when_disk_is_short(disk, no_progress)(PlanProgress("freezing", 0, 1, 1))
+    first_range_id = await connection.fetchval(statements("plan")["prepare_today"])
+    async with connection.transaction():
         # Urgent: a password reset must not wait behind a sale.
-        spec = replace(spec, read_from=audience, region=None, is_urgent=True)
-        await create_campaign(url, spec, disk=disk, open_uploads=open_uploads)
+        await plan_one(connection, replace(spec, is_urgent=True), phone, first_range_id)
+        if start_by is None:
+            return None
+        campaign = await find_campaign(connection, spec.name)
+        if campaign.state is not CampaignState.DRAFT:
+            return CampaignChange(campaign.name, campaign.state, changed=False)
+        return await control.start(connection, campaign, actor=start_by)
 
 
 async def run_message(

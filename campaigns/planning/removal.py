@@ -18,11 +18,16 @@ from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.queries import queries
 
 
-async def lock_names(connection: Connection, name: str, external_id: str | None) -> None:
-    """Take the locks of a create, held until the session ends. Raise TryLater if another has them."""
+async def lock_names(
+    connection: Connection, name: str, external_id: str | None, *, for_transaction: bool = False
+) -> None:
+    """Take the locks of a create, held until the session ends, or the transaction. Raise TryLater if another
+    has them.
+    """
+    lock = statements("plan")["try_transaction_lock" if for_transaction else "try_lock"]
     keys = [f"name:{name}"] + ([f"external:{external_id}"] if external_id else [])
     for key in keys:
-        if not await connection.fetchval(statements("plan")["try_lock"], key):
+        if not await connection.fetchval(lock, key):
             raise TryLater(
                 f'another process is creating the campaign "{name}"', remedy="wait until it has ended"
             )

@@ -1,5 +1,6 @@
 """One message of a program: stored and started once for each key, whatever is repeated or killed."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -47,7 +48,7 @@ async def test_a_key_is_for_one_message(manager: Caller, pool: Pool) -> None:
     assert (other.status, other.body["key"]) == (422, "name") and await stored(pool) == [("running", 1)]
 
 
-async def test_a_message_whose_start_was_cut_off_is_started_by_the_repeat(
+async def test_a_message_whose_start_was_cut_off_is_not_stored_and_the_repeat_sends_it(
     manager: Caller, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def killed(*_: Any, **__: Any) -> None:
@@ -56,9 +57,28 @@ async def test_a_message_whose_start_was_cut_off_is_started_by_the_repeat(
     with monkeypatch.context() as patched:
         patched.setattr(control, "start", killed)
         await post(manager, "a")
-    assert await stored(pool) == [("draft", 1)]
+    assert await stored(pool) == []
     assert (await post(manager, "a")).status == 201
     assert await stored(pool) == [("running", 1)]
+
+
+async def test_the_same_message_is_asked_for_several_times_at_once(manager: Caller, pool: Pool) -> None:
+    replies = await asyncio.gather(*(post(manager, "a") for _ in range(4)))
+    assert {reply.status for reply in replies} <= {201, 409} and 201 in {reply.status for reply in replies}
+    assert await stored(pool) == [("running", 1)]
+
+
+async def test_a_suppressed_person_in_any_spelling_is_skipped(manager: Caller, pool: Pool) -> None:
+    short = "551198800001"
+    await pool.execute("INSERT INTO suppressions (phone, reason) VALUES ($1, 'said stop')", int(short))
+    assert (await post(manager, "a", to="+5511998800001")).status == 201
+    row = await pool.fetchrow(
+        "SELECT phone, skip_reason, skipped, variables FROM recipients JOIN range_counters USING (range_id)"
+        " JOIN campaigns USING (campaign_id) WHERE name LIKE 'message-%'"
+    )
+    assert row is not None and (row["phone"], row["skip_reason"], row["skipped"]) == (
+        5511998800001, "suppressed", 1,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

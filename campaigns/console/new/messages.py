@@ -1,7 +1,7 @@
-"""One message to one person, for programs: planned and released at once, so that a worker sends it.
+"""One message to one person, for programs: stored and released in one transaction, so that a worker sends it.
 
 The campaign that records it is named after the caller and the Idempotency-Key. So a repeat finds it, also
-after a kill between the plan and the start, and the message is sent once.
+after a kill, and the message is sent once.
 """
 
 from __future__ import annotations
@@ -10,16 +10,12 @@ import hashlib
 
 from aiohttp import web
 
-from drumbeat.campaigns.campaign import find_campaign
-from drumbeat.campaigns.changing.send_message import message_spec, plan_message
+from drumbeat.campaigns.changing.send_message import message_spec, store_message
 from drumbeat.campaigns.console.new.shapes import AcceptedMessage, MessageRequest
 from drumbeat.campaigns.console.web.access import Caller
 from drumbeat.campaigns.console.web.context import Console, caller_of, console_of
 from drumbeat.campaigns.console.web.problems import Refused
 from drumbeat.campaigns.console.web.replying import KEY_CHARACTERS_MAX, KEY_HEADER, body_of, reply
-from drumbeat.campaigns.life import control
-from drumbeat.campaigns.planning.header_uploads import uploads_with
-from drumbeat.engine.core.states import CampaignState
 from drumbeat.engine.errors import ConfigurationError
 
 
@@ -44,13 +40,9 @@ async def _accept(console: Console, caller: Caller, name: str, asked: MessageReq
             remedy="create a campaign, or use `drumbeat message send` where the workers run",
         )
     spec = message_spec(name, **asked.model_dump(exclude={"to"}))
-    settings = console.settings
-    await plan_message(
-        console.database_url, spec, asked.to, disk=settings.disk(), open_uploads=uploads_with(settings)
-    )
     async with console.pool.acquire() as connection:
-        campaign = await find_campaign(connection, name)
-        if campaign.state is not CampaignState.DRAFT:
-            return {"name": name, "state": campaign.state, "nobody_sends": False}
-        change = await control.start(connection, campaign, actor=caller.name)
+        change = await store_message(
+            connection, spec, asked.to, disk=console.settings.disk(), start_by=caller.name
+        )
+    assert change is not None  # it was asked to start
     return {"name": name, "state": change.state, "nobody_sends": change.nobody_sends}

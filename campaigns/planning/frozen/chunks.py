@@ -27,7 +27,7 @@ from drumbeat.engine.store.copying import copy_text
 from drumbeat.engine.store.database import Connection, close, connect
 
 WRITERS = 2  # one works while the other waits for its commit
-_RANDOM_BITS = 47
+RANDOM_BITS = 47
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +140,7 @@ class _Writing:
                 canary_ordinal += canary
 
     def _new_id(self) -> int:
-        return self.first_id + secrets.randbits(_RANDOM_BITS)
+        return self.first_id + secrets.randbits(RANDOM_BITS)
 
 
 async def write_chunks(

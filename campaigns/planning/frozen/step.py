@@ -50,9 +50,9 @@ async def freeze(
     files = await uploaded_files(opened.session, asked.spec, staged, open_uploads)
     if replaces is not None:
         await replaces.remove(connection, asked.identity)
-    categories = await _categories(connection, staged)
+    categories = await categories_of(connection, staged)
     row = await connection.fetchrow(
-        statements("plan")["insert_campaign"], *_columns(opened, staged, categories)
+        statements("plan")["insert_campaign"], *campaign_columns(opened, staged, categories)
     )
     assert row is not None
     campaign_id: int = row["campaign_id"]
@@ -108,7 +108,7 @@ async def _insert_canary(
     )
 
 
-async def _categories(connection: Connection, staged: Staged) -> dict[str, str]:
+async def categories_of(connection: Connection, staged: Staged) -> dict[str, str]:
     """Return the categories of the templates, which the start compares with those of that time."""
     templates = staged.filling.templates
     rows = await connection.fetch(
@@ -118,7 +118,7 @@ async def _categories(connection: Connection, staged: Staged) -> dict[str, str]:
     return {row["template"]: row["category"] for row in rows if row["template"] in keys}
 
 
-def _columns(opened: Opened, staged: Staged, categories: Mapping[str, str]) -> tuple[Any, ...]:
+def campaign_columns(opened: Opened, staged: Staged, categories: Mapping[str, str]) -> tuple[Any, ...]:
     """Return the arguments of the statement `insert_campaign`."""
     spec, schedule, identity = opened.asked.spec, opened.asked.guards.schedule, opened.asked.identity
     unmatched = {UNMATCHED: dict(staged.rows.unmatched)} if staged.rows.unmatched else {}

@@ -51,7 +51,7 @@ async def open_campaign(url: str, spec: CampaignSpec, progress: ProgressCallback
     with ExitStack() as files:
         source = await open_source(url, spec, guards.readiness.unchanged_for_s, files)
         audience = await asyncio.to_thread(source.sha256)
-        header = await asyncio.to_thread(_header_content, spec)
+        header = await asyncio.to_thread(header_content, spec)
         connection = await connect(url, command_timeout_s=STATEMENT_TIMEOUT_S)
         try:
             exclusions = await open_exclusions(connection, spec.exclude or (), files)
@@ -69,7 +69,7 @@ async def open_campaign(url: str, spec: CampaignSpec, progress: ProgressCallback
             await close(connection)
 
 
-def _header_content(spec: CampaignSpec) -> str | None:
+def header_content(spec: CampaignSpec) -> str | None:
     """Return the identity of the one link or file of all headers: the link, or the hash of the file; None if
     there is neither.
     """

@@ -144,7 +144,7 @@ async def stage(
         async for batch in ready:
             rejects.add(batch.rejects)
             if batch.rows:
-                await copy_text(connection, "staging", _once(batch.keys))
+                await copy_text(connection, "staging", once(batch.keys))
                 await connection.execute(sql["stage_recipients"], staged.batch_count, batch.recipients)
             staged.add(batch)
             progress(PlanProgress("reading", batch.read_bytes, total_bytes, staged.rows + staged.rejected))
@@ -165,7 +165,7 @@ async def _read_ahead(batches: Iterator[StagedBatch]) -> AsyncGenerator[StagedBa
         await asyncio.wait({ahead})  # the thread uses the caller's file, so it must end first
 
 
-async def _once(text: bytes) -> AsyncIterator[bytes]:
+async def once(text: bytes) -> AsyncIterator[bytes]:
     yield text
 
 

@@ -23,6 +23,19 @@ SELECT phone_number_id FROM numbers ORDER BY phone_number_id;
 -- One create of a name, or of an external id, at a time. The session holds the lock: it ends with a killed create.
 SELECT pg_try_advisory_lock(hashtextextended('drumbeat.create:' || $1, 0));
 
+-- name: try_transaction_lock
+-- The same lock for a create that is one transaction.
+SELECT pg_try_advisory_xact_lock(hashtextextended('drumbeat.create:' || $1, 0));
+
+-- name: is_suppressed
+SELECT EXISTS (SELECT FROM suppressions WHERE phone = ANY (phone_spellings($1::bigint)::bigint[]));
+
+-- name: prepare_today
+-- Makes the partitions of today, and returns its first range id. A transaction of its own, because the partitions' lock
+-- would hold every other plan until the commit.
+SELECT first_range_id(day) FROM (SELECT (now() AT TIME ZONE 'UTC')::date AS day OFFSET 0) AS today,
+       LATERAL (SELECT create_partitions(day) OFFSET 0) AS made;
+
 -- name: same_identity
 -- The campaign that already has this name or external id.
 SELECT campaign_id, name, external_id, content_hash, options, template, planned_at, state, phone_number_ids, start_at,
