@@ -32,7 +32,7 @@ async def test_a_run_of_a_finished_campaign_sends_to_those_whose_time_has_come(
             return (await drumbeat.settle("spring")).left.probably_not_sent == 1
 
         await until(time_has_come)
-        again = await drumbeat.run("spring", settle_timeout_s=20)
+        again = await drumbeat.run("spring")
         again.require_complete()
         assert again.status.counts[RecipientState.UNKNOWN] == 0
     reached = [message.phone for message in service.messages if message.phone != "14155550199"]
