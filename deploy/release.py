@@ -49,13 +49,21 @@ def try_alone(commands: Path) -> str:
 
 def build_image(version: str) -> str | None:
     """Build the image and try its command. Return its tag, or None if no builder is here."""
-    builder = shutil.which("docker") or shutil.which("podman")
+    builder = next(filter(_answers, ("docker", "podman")), None)
     if builder is None:
         return None
     tag = f"drumbeat:{version}"
     _run([builder, "build", "--file", "deploy/Dockerfile", "--tag", tag, "."], ROOT)
     _run([builder, "run", "--rm", "--network", "none", tag, "--version"], ROOT)
     return tag
+
+
+def _answers(builder: str) -> bool:
+    """Return whether this builder is installed and its daemon, if it needs one, runs."""
+    found = shutil.which(builder)
+    return (
+        found is not None and not subprocess.run([found, "info"], capture_output=True, check=False).returncode
+    )  # noqa: S603
 
 
 def _run(words: list[str], directory: Path) -> str:
@@ -82,7 +90,7 @@ def main(directory: Path) -> None:
     (directory / "SHA256SUMS").write_text("".join(digests), encoding="utf-8")
     sys.stdout.write(f"{wheel}: tried alone, {version}\n")
     tag = build_image(version)
-    said = f"{tag}: built and tried" if tag else "no docker or podman here: the image is not built"
+    said = f"{tag}: built and tried" if tag else "no docker or podman answers here: the image is not built"
     sys.stdout.write(f"{said}\n")
 
 

@@ -1,4 +1,4 @@
-"""What becomes of the recipients in doubt when a run has ended: the campaign's policy, and when it acts."""
+"""The outlook of recipients in doubt when a run has ended: the campaign's policy, and when it acts."""
 
 from drumbeat.campaigns.campaign import Campaign
 from drumbeat.engine.store.database import LOST_CONNECTION, Pool

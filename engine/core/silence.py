@@ -1,4 +1,4 @@
-"""When an attempt in doubt counts as probably not sent, because no event tells of it.
+"""The time from which an attempt in doubt counts as probably not sent, because no event tells of it.
 
 Law: silence says something only while other events of the number arrive. After a gap the wait begins anew,
 because the service repeats later what nobody received.
