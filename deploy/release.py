@@ -61,9 +61,9 @@ def build_image(version: str) -> str | None:
 def _answers(builder: str) -> bool:
     """Return whether this builder is installed and its daemon, if it needs one, runs."""
     found = shutil.which(builder)
-    return (
-        found is not None and not subprocess.run([found, "info"], capture_output=True, check=False).returncode
-    )  # noqa: S603
+    if found is None:
+        return False
+    return subprocess.run([found, "info"], capture_output=True, check=False).returncode == 0  # noqa: S603
 
 
 def _run(words: list[str], directory: Path) -> str:
