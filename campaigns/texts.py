@@ -23,8 +23,8 @@ class Texts:
     """The words of one language. `texts("nav.audit")` gives one; a key that is missing raises KeyError.
 
     Where a text has a {count}, the texts of the same key with `_one`, `_few` and so on are those of the
-    language's other plural forms, by the rules of the CLDR. The count may be written as people read it: `1,234`.
-    `code` is that of the file: `pt_BR`.
+    language's other plural forms, by the rules of the CLDR. The count may be written as people read it:
+    `1,234`. `code` is that of the file: `pt_BR`.
     """
 
     code: str
@@ -39,7 +39,7 @@ class Texts:
         if "count" in values:
             count = int(_NO_DIGIT.sub("", str(values["count"])) or 0)
             of_form = self.words.get(f"{key}_{_locale(self.code).plural_form(count)}", text)
-            # "One recipient", without the figure, is said of one alone: some languages have the same form for 0.
+            # "One recipient", without the figure, is said of one alone: Portuguese has the same form for 0.
             return of_form if count == 1 or "{count}" in of_form else text
         return text
 
