@@ -17,6 +17,7 @@ from drumbeat.campaigns.life.settling import until_settled
 from drumbeat.campaigns.life.template_check import TemplateCheck, TemplateStopped
 from drumbeat.campaigns.life.time_limit import time_limit
 from drumbeat.campaigns.results.status import FINAL_STATES, PRUNED_IN_DOUBT, CampaignStatus, campaign_status
+from drumbeat.engine.api.trust import CA_REMEDY, is_distrusted, trust_of
 from drumbeat.engine.app import run_numbers
 from drumbeat.engine.core.states import REASONS, CampaignState, ReasonCode, RecipientState
 from drumbeat.engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
@@ -246,25 +247,23 @@ def paused(status: CampaignStatus | Campaign) -> DrumbeatError:
 
 
 async def require_reachable(service: ServiceSettings) -> None:
-    """Open a connection to the service or to the proxy. Raise Unreachable if it does not answer."""
+    """Open a connection to the service or to the proxy. Raise Unreachable if it does not answer, or if its
+    certificate is not trusted; ConfigurationError for a wrong file of certificates.
+    """
     address = urlsplit(service.proxy or service.base_url)
-    port = address.port or (443 if address.scheme == "https" else 80)
+    is_tls = address.scheme == "https"
+    port = address.port or (443 if is_tls else 80)
+    tls = (trust_of(service.ca_file) or True) if is_tls else None
     try:
         async with asyncio.timeout(CONNECT_S_MAX):
-            _, writer = await asyncio.open_connection(address.hostname, port)
+            _, writer = await asyncio.open_connection(address.hostname, port, ssl=tls)
     except OSError as error:
         problem = system_error_text(error)
-        if service.proxy is None:
-            raise Unreachable(
-                f"the service does not answer: {problem}",
-                where=service.base_url,
-                remedy="check DRUMBEAT_BASE_URL",
-            ) from error
-        raise Unreachable(
-            f"the proxy does not answer: {problem}",
-            where=f"{address.hostname}:{port}",
-            remedy="check DRUMBEAT_PROXY_URL",
-        ) from error
+        who, where, setting = "the service", service.base_url, "DRUMBEAT_BASE_URL"
+        if service.proxy is not None:
+            who, where, setting = "the proxy", f"{address.hostname}:{port}", "DRUMBEAT_PROXY_URL"
+        remedy = CA_REMEDY if is_distrusted(error) else f"check {setting}"
+        raise Unreachable(f"{who} does not answer: {problem}", where=where, remedy=remedy) from error
     writer.close()
 
 
