@@ -5,9 +5,9 @@
 For each limit, count of numbers and latency: the share of the limit that was reached; the largest sliding
 second, by write times and by arrivals at the server (as a share of the limit; 1.0 is the limit itself); the
 throttled share; and the sender's CPU a message. The baseline is the limit. The pace stays 0.5 % below it on
-purpose; `engine.core.pace.token_bucket` says why. Where a sigma is given, reply times are lognormal around the
-latency. In the last two rows the judge is another server than the
-emulator, with a strict sliding second (`harness/strict_server.py`), on the core that it shares with Postgres.
+purpose; `engine.core.pace.token_bucket` says why. Where a sigma is given, reply times are lognormal around
+the latency. In the last two rows the judge is another server than the emulator, with a strict sliding second
+(`harness/strict_server.py`), on the core that it shares with Postgres.
 
 Measure on an idle machine. The engine does not make up for a stall of its process, and a stall between engine
 and server compresses arrivals that were written apart. Both reduce the figures.
@@ -66,8 +66,8 @@ def main() -> None:
     move_to_service_core()
     print(f"{for_s} s each")
     print(
-        "   limit numbers latency sigma judge      reached   largest second: written   at the server   throttled"
-        "     CPU each"
+        "   limit numbers latency sigma judge      reached   largest second: written   at the server"
+        "   throttled     CPU each"
     )
     with postgres() as database:
         for row in TABLE:
@@ -76,7 +76,8 @@ def main() -> None:
             pace, judge = run.pace, "emulator" if row.judge is own_emulator else "strict"
             assert pace is not None and pace.reached is not None
             print(
-                f"{row.limit_per_s:>6.0f}/s {row.numbers:>7} {row.latency_ms:>4.0f} ms {row.jitter:>5.1f} {judge:8}"
+                f"{row.limit_per_s:>6.0f}/s {row.numbers:>7} {row.latency_ms:>4.0f} ms {row.jitter:>5.1f}"
+                f" {judge:8}"
                 f" {pace.reached:>9.2%} {pace.largest_written:>25.4f} {pace.largest_at_service:>15.4f}"
                 f" {pace.throttled:>11.4%} {run.cpu_us:>9.1f} µs",
                 flush=True,
