@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 LINKS := .venv/.linked
 FOLDERS := api testing engine campaigns emulator http_server benchmarks
 
-.PHONY: setup demo test test-long test-all check audit docs format tools chaos hosts console pictures clean
+.PHONY: setup demo test test-long test-all check audit docs release format tools chaos hosts console pictures clean
 
 # An editable install compiles nothing: where the environment forbids to write bytecode (images often do), each
 # command would compile all of it anew, a fifth of a second.
@@ -46,6 +46,10 @@ audit: setup
 	$(PYTHON) -m venv --clear .venv/audit
 	.venv/audit/bin/pip install --quiet --disable-pip-version-check pip-audit
 	.venv/audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/run.txt
+
+# The wheel, its bill of materials and their digests in dist/, and the image where docker or podman is: each tried alone.
+release: check
+	$(BIN)/python deploy/release.py
 
 # The documents as a site: begin at site/index.html. Its search needs a web server, as `python -m http.server -d site` is.
 docs: setup

@@ -31,12 +31,14 @@ from drumbeat.campaigns.account.templates import StoredTemplate
 from drumbeat.campaigns.campaign import Campaign
 from drumbeat.campaigns.changing.delete import DeletedCampaign
 from drumbeat.campaigns.changing.send_message import SentToOne
+from drumbeat.campaigns.life.category import CategoryChanged
 from drumbeat.campaigns.life.control import CampaignChange
 from drumbeat.campaigns.life.run import RunResult
 from drumbeat.campaigns.life.settle import Settled
+from drumbeat.campaigns.life.template_check import TemplateStopped
 from drumbeat.campaigns.options.sources import PhoneKind
 from drumbeat.campaigns.phones.suppression import Suppression, SuppressionCounts
-from drumbeat.campaigns.planning.change import ChangeRefused
+from drumbeat.campaigns.planning.change import ChangeRefused, NameTaken
 from drumbeat.campaigns.planning.created import CreatedCampaign
 from drumbeat.campaigns.planning.start_time import StartsAtOnce
 from drumbeat.campaigns.preview.plan import CampaignPlan
@@ -45,6 +47,7 @@ from drumbeat.campaigns.results.export_files import ExportForm
 from drumbeat.campaigns.results.person import Person, PersonCampaign
 from drumbeat.campaigns.results.report import Report
 from drumbeat.campaigns.results.status import CampaignStatus
+from drumbeat.engine.api.service_error import ServiceError
 from drumbeat.engine.core.recipient_event import EventKind
 from drumbeat.engine.core.states import CampaignState, IllegalTransition, ReasonCode, RecipientState
 from drumbeat.engine.errors import (
@@ -71,6 +74,7 @@ __all__ = [
     "CampaignPlan",
     "CampaignState",
     "CampaignStatus",
+    "CategoryChanged",
     "ChangeRefused",
     "ConfigurationError",
     "CreatedCampaign",
@@ -83,6 +87,7 @@ __all__ = [
     "IllegalTransition",
     "Incomplete",
     "ManifestChanges",
+    "NameTaken",
     "NamedRowFrame",
     "NewCampaign",
     "NewSubscription",
@@ -103,6 +108,7 @@ __all__ = [
     "ResumedNumber",
     "RunResult",
     "SentToOne",
+    "ServiceError",
     "SettingsOptions",
     "Settled",
     "StartsAtOnce",
@@ -111,6 +117,7 @@ __all__ = [
     "Suppression",
     "SuppressionCounts",
     "Synced",
+    "TemplateStopped",
     "TryLater",
     "Unreachable",
     "UsageError",

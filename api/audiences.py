@@ -1,11 +1,10 @@
 """An audience as a program gives it: a path, rows, or a data frame."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from drumbeat.api.options import campaign_options
+from drumbeat.api.options import campaign_options, given
 from drumbeat.campaigns.options.sources import GIVEN_ROWS, GivenRows
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.engine.errors import UsageError
@@ -39,11 +38,11 @@ def rows_of(audience: Any) -> Iterable[Any]:
 def spec_of(options: Mapping[str, Any]) -> CampaignSpec:
     """Return a new campaign. Raise UsageError for a wrong, missing or contradicting option."""
     plain, rows = without_rows(options)
-    return with_rows(CampaignSpec(**campaign_options(plain), read_from=rows), rows)
+    return CampaignSpec(**campaign_options(plain), read_from=rows).with_rows(rows)
 
 
-def with_rows(spec: CampaignSpec, rows: GivenRows | None) -> CampaignSpec:
-    """Return the campaign with these rows as its audience, which is stored as an upload is: by a name."""
-    if rows is None:
-        return spec
-    return replace(spec, read_from=rows, stored_as={"audience": GIVEN_ROWS})
+def changes_of(options: Mapping[str, Any]) -> tuple[dict[str, Any], GivenRows | None]:
+    """Return changes in the forms of a manifest, and the rows apart if the audience is in memory."""
+    plain, rows = without_rows(options)
+    changes = given(plain)
+    return (changes if rows is None else {**changes, "audience": GIVEN_ROWS}), rows

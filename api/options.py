@@ -106,7 +106,7 @@ class NewCampaign(_Options, total=False):
 class CampaignChanges(_Options, total=False):
     """Options that replace those of a stored campaign. Its name never changes."""
 
-    audience: str | Path
+    audience: AudienceOption
     language: str
     number: str | Sequence[str]
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Unpack
 
-from drumbeat.api.audiences import spec_of, with_rows, without_rows
+from drumbeat.api.audiences import changes_of, spec_of, without_rows
 from drumbeat.api.installation import Installation, reported
 from drumbeat.api.options import CampaignChanges, ManifestChanges, NewCampaign, given
 from drumbeat.campaigns.actor import actor
@@ -82,7 +82,7 @@ class Planning(Installation):
         plain, rows = without_rows(changes)
         keys = given(plain)
         try:
-            spec = with_rows(CampaignSpec(**read_manifest(path, keys), read_from=rows), rows)
+            spec = CampaignSpec(**read_manifest(path, keys), read_from=rows).with_rows(rows)
             return await apply_campaign(
                 self.url,
                 spec,
@@ -107,7 +107,9 @@ class Planning(Installation):
         **changes: Unpack[CampaignChanges],
     ) -> CreatedCampaign:
         """Plan a campaign `new` with the options of another one, as `campaign clone` does."""
-        return await self._create(await cloned(self.pool, name, new, given(changes), unset), dry_run=dry_run)
+        plain, rows = changes_of(changes)
+        spec = await cloned(self.pool, name, new, plain, unset)
+        return await self._create(spec.with_rows(rows), dry_run=dry_run)
 
     @reported
     async def edit(
@@ -120,11 +122,13 @@ class Planning(Installation):
         **changes: Unpack[CampaignChanges],
     ) -> CreatedCampaign:
         """Change a campaign, as `campaign edit` does. Raise ChangeRefused if something may not change now."""
+        plain, rows = changes_of(changes)
         return await edit_campaign(
             self.url,
             await stored_options(self.pool, name),
-            given(changes),
+            plain,
             unset,
+            rows=rows,
             change_by=actor(),
             disk=self.settings.disk(),
             dry_run=dry_run,

@@ -24,9 +24,11 @@ from drumbeat.campaigns.planning.header_uploads import uploads_with
 from drumbeat.campaigns.preview.recipient import Choice, choose_recipient
 from drumbeat.campaigns.preview.test_send import own_phones, plan_tests
 from drumbeat.engine.app import POOL_CONNECTIONS
+from drumbeat.engine.errors import UsageError
 from drumbeat.engine.notifications.notifier import notifying
 from drumbeat.engine.store.database import Pool, open_pool
 from drumbeat.engine.store.installation import identify
+from drumbeat.engine.store.lost_time import LOST_S_MAX
 
 
 class Sending(Installation):
@@ -43,9 +45,10 @@ class Sending(Installation):
         wait: bool = False,
         until: datetime | None = None,
         max_failed: str | None = None,
+        settle_timeout_s: float | None = None,
     ) -> RunResult:
         """Send in this process until nobody is left, as `campaign run` does. Setting `stop` ends the run as
-        Ctrl-C does.
+        Ctrl-C does. With `settle_timeout_s`, it waits so long for the last statuses.
 
         The result says what is missing. Its method `require_complete` raises that as an error.
         """
@@ -63,6 +66,7 @@ class Sending(Installation):
                 disk=self.settings.disk(),
                 max_failed=max_failed,
                 until=until,
+                settle_timeout_s=settle_timeout_s,
             )
 
     @reported
@@ -97,12 +101,29 @@ class Sending(Installation):
             return await control.cancel(connection, name, actor=actor())
 
     @reported
-    async def settle(self, name: str, action: Literal["resend", "assume-sent"] | None = None) -> Settled:
+    async def settle(
+        self,
+        name: str,
+        action: Literal["resend", "assume-sent", "lost-time"] | None = None,
+        *,
+        lost_s: int | None = None,
+    ) -> Settled:
         """Return who is in doubt. Or queue another message to them, or take them as sent, before.
+
+        With `lost-time`, put in doubt everybody whom the campaign may have sent to in the `lost_s` seconds
+        that a restored database does not know.
 
         Nothing is sent here: `run`, or a worker, sends what is queued.
         """
-        return await settle_campaign(self.pool, name, action, self.settings.silence_s, actor=actor())
+        is_lost = lost_s is not None and 0 < lost_s <= LOST_S_MAX
+        if is_lost is not (action == "lost-time") or (lost_s is not None and not is_lost):
+            raise UsageError(
+                "lost_s goes with the action lost-time, and only with it",
+                remedy=f"give 1 to {LOST_S_MAX} seconds with it",
+            )
+        return await settle_campaign(
+            self.pool, name, action, self.settings.silence_s, lost_s=lost_s or 0, actor=actor()
+        )
 
     @reported
     async def test_send(

@@ -5,12 +5,15 @@ change in the machine's speed affects all figures alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Literal, Protocol, cast, get_args
 
 from drumbeat.benchmarks.applying import APPLY, run_apply
-from drumbeat.benchmarks.harness.database import Database, postgres
+from drumbeat.benchmarks.harness.certificates import made_certificate, trusting
+from drumbeat.benchmarks.harness.database import Database, database_at, postgres
 from drumbeat.benchmarks.harness.emulators import EmulatorFactory, RunningEmulator, own_emulator
 from drumbeat.benchmarks.harness.machine import Conditions, conditions, move_to_service_core
 from drumbeat.benchmarks.harness.results import Load, Run, Stage, StageRun
@@ -34,20 +37,32 @@ from drumbeat.benchmarks.throughput import BASELINES
 
 Part = Literal["throughput", "pacing", "planning", "receiving", "applying", "scaling"]
 PARTS: tuple[Part, ...] = get_args(Part)
+OWN_DATABASE_PARTS = frozenset[Part]({"planning", "receiving", "applying"})  # they measure its CPU as well
 DEFAULT_PARTS = PARTS[:-1]  # scaling takes as long as all the others
 NUMBERS = 32  # of throughput
 # The options that change what a part measures.
+_SENDING = frozenset(
+    {
+        "duration",
+        "numbers",
+        "rate",
+        "latency_ms",
+        "jitter",
+        "processes",
+        "events",
+        "service",
+        "tls",
+        "ca_file",
+        "database",
+    }
+)
 USED_OPTIONS: dict[Part, frozenset[str]] = {
-    "throughput": frozenset(
-        {"duration", "numbers", "rate", "latency_ms", "jitter", "processes", "events", "service"}
-    ),
-    "pacing": frozenset(
-        {"duration", "numbers", "rate", "latency_ms", "jitter", "processes", "events", "service"}
-    ),
+    "throughput": _SENDING,
+    "pacing": _SENDING,
     "planning": frozenset({"duration"}),
     "receiving": frozenset({"duration"}),
     "applying": frozenset({"duration"}),
-    "scaling": frozenset({"service"}),  # its rows have loads of their own
+    "scaling": frozenset({"service", "tls", "ca_file", "database"}),  # its rows have loads of their own
 }
 NOT_INSTALLED = {"httpx_loop"}  # needs a package of the development installation
 BASELINE_S_MAX = 5.0  # a loop reaches its steady rate within a second
@@ -63,7 +78,9 @@ AnyRun = Run | StageRun
 
 @dataclass(frozen=True, slots=True)
 class SuiteRequest:
-    """The wishes of a user. `service`: the URL of a running emulator; None starts one.
+    """The wishes of a user. `service`: the URL of a running emulator; None starts one, which speaks HTTPS
+    with `tls`. `ca_file` has the certificates that are trusted, and no others. `database`: the URL of a
+    server on which a database is made for the run; None starts one.
 
     Pacing alone measures `load`. Beside throughput, which shows the pace of `load` too, it measures one
     number.
@@ -74,6 +91,9 @@ class SuiteRequest:
     parts: tuple[Part, ...]
     service: str | None
     command: str
+    tls: bool = False
+    ca_file: Path | None = None
+    database: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +155,28 @@ def duration_s(request: SuiteRequest) -> float:
 
 def run_suite(request: SuiteRequest, listener: ProgressListener) -> Results:
     """Measure everything. An address that is no emulator is refused before anything is started or sent."""
-    emulator: EmulatorFactory = own_emulator if request.service is None else RunningEmulator(request.service)
-    conditions_before = conditions(request.command, request.load.processes)
-    move_to_service_core()
-    with watchdog(), postgres() as database:
-        runs = _repeat(request, database, emulator, listener)
+    with _emulator_of(request) as emulator:
+        conditions_before = conditions(request.command, request.load.processes)
+        move_to_service_core()
+        own = request.database is None
+        with watchdog(), postgres() if own else database_at(str(request.database)) as database:
+            runs = _repeat(request, database, emulator, listener)
     return _results(request, conditions_before, runs)
+
+
+@contextmanager
+def _emulator_of(request: SuiteRequest) -> Iterator[EmulatorFactory]:
+    with ExitStack() as stack:
+        if request.service is not None:
+            if request.ca_file is not None:
+                stack.enter_context(trusting(request.ca_file))
+            yield RunningEmulator(request.service)
+        elif request.tls:
+            made = stack.enter_context(made_certificate())
+            stack.enter_context(trusting(made.chain))
+            yield partial(own_emulator, certificate=made)
+        else:
+            yield own_emulator
 
 
 def _sending(

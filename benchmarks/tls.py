@@ -15,21 +15,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import ssl
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 import orjson
 import uvloop
 
 from drumbeat.benchmarks.harness.bare_protocol import BareProtocol
+from drumbeat.benchmarks.harness.certificates import made_certificate, trusting
 from drumbeat.benchmarks.harness.machine import move_to_service_core
 from drumbeat.benchmarks.harness.processes import BenchmarkFailed, first_line, last_line, started
 from drumbeat.benchmarks.harness.script import counts, print_conditions, run_script
@@ -72,20 +70,17 @@ async def serve(certificate: str, key: str) -> None:
 @contextmanager
 def serving() -> Iterator[dict[str, str]]:
     """Run a server of both schemes on the service's core, and yield scheme → URL."""
-    if shutil.which("openssl") is None:
-        raise BenchmarkFailed("`openssl` is needed to make a certificate: install it")
-    with tempfile.TemporaryDirectory(prefix="drumbeat-bench-") as home, tempfile.TemporaryFile() as errors:
-        certificate, key = Path(home) / "certificate.pem", Path(home) / "key.pem"
-        options = "-x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
-        command = ["openssl", "req", *options.split(), "-addext", "subjectAltName=IP:127.0.0.1"]
-        subprocess.run([*command, "-keyout", key, "-out", certificate], check=True, capture_output=True)
-        os.environ["SSL_CERT_FILE"] = str(certificate)
-        with started(
-            ["-m", "drumbeat.benchmarks.tls", "serve", str(certificate), str(key)], stderr=errors
-        ) as process:
-            if not (line := first_line(process)):
-                raise BenchmarkFailed(f"the server did not start: {last_line(errors)}")
-            yield {scheme: f"{scheme}://127.0.0.1:{port}" for scheme, port in orjson.loads(line).items()}
+    with (
+        made_certificate() as made,
+        trusting(made.chain),
+        tempfile.TemporaryFile() as errors,
+        started(
+            ["-m", "drumbeat.benchmarks.tls", "serve", str(made.chain), str(made.key)], stderr=errors
+        ) as process,
+    ):
+        if not (line := first_line(process)):
+            raise BenchmarkFailed(f"the server did not start: {last_line(errors)}")
+        yield {scheme: f"{scheme}://127.0.0.1:{port}" for scheme, port in orjson.loads(line).items()}
 
 
 def cpu_us(sender: str, url: str) -> float:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from babel import Locale
+
+FIRST_LANGUAGE = "en"  # its words are complete: whoever asks for no other gets it
+_NO_DIGIT = re.compile(r"\D")
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
     """The words of one language. `texts("nav.audit")` gives one; a key that is missing raises KeyError.
 
-    Where a text has a {count}, the text of the same key with `_one` is that of a single thing.
+    Where a text has a {count}, the texts of the same key with `_one`, `_few` and so on are those of the
+    language's other plural forms, by the rules of the CLDR. The count may be written as people read it:
+    `1,234`. `code` is that of the file: `pt_BR`.
     """
 
     code: str
@@ -25,9 +35,18 @@ class Texts:
 
     def form_of(self, key: str, values: Mapping[str, Any]) -> str:
         """Return the text before its {places} are filled."""
-        if str(values.get("count")) == "1":
-            key = f"{key}_one" if f"{key}_one" in self.words else key
-        return self.words[key]
+        text = self.words[key]
+        if "count" in values:
+            count = int(_NO_DIGIT.sub("", str(values["count"])) or 0)
+            of_form = self.words.get(f"{key}_{_locale(self.code).plural_form(count)}", text)
+            # "One recipient", without the figure, is said of one alone: Portuguese has the same form for 0.
+            return of_form if count == 1 or "{count}" in of_form else text
+        return text
+
+    @property
+    def tag(self) -> str:
+        """Return the language as HTML names it: `pt-BR`."""
+        return self.code.replace("_", "-")
 
     def maybe(self, key: str, otherwise: str) -> str:
         """Return the words of a key from the database, or `otherwise` if no words are known for it."""
@@ -36,9 +55,7 @@ class Texts:
     def number(self, value: float, digits: int = 0) -> str:
         """Return the number as the language writes it: `12,345` or `12.345`."""
         text = f"{value:,.{digits}f}"
-        if self.words["thousands"] == ",":
-            return text
-        return text.translate(str.maketrans(",.", ".,"))
+        return text.translate(_separators(self.code))
 
     def clock(self, moment: datetime) -> str:
         """Return the time to the minute in UTC; with its date unless it is near."""
@@ -54,9 +71,33 @@ class Texts:
         return f"{self.number(percent, 1)} %"
 
 
+@cache
+def _locale(code: str) -> Locale:
+    from babel import Locale  # 30 ms, which a command that prints no texts need not wait for
+
+    return Locale.parse(code)
+
+
+@cache
+def _separators(code: str) -> dict[int, str]:
+    """Return what stands for the comma and the point of an English number."""
+    symbols = _locale(code).number_symbols["latn"]
+    return str.maketrans({",": symbols["group"], ".": symbols["decimal"]})
+
+
 def is_near(moment: datetime) -> bool:
     """Return whether a time is within a day of now, so that it needs no date."""
     return abs(moment - datetime.now(UTC)) < timedelta(days=1)
+
+
+def languages_in(package: str) -> tuple[str, ...]:
+    """Return the languages of a package: each has a file of words, and nothing else. English is the first."""
+    found = (file.name for file in files(package).iterdir() if file.name.endswith(".toml"))
+    return tuple(
+        sorted(
+            (name.removesuffix(".toml") for name in found), key=lambda code: (code != FIRST_LANGUAGE, code)
+        )
+    )
 
 
 def words_of(package: str, code: str) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -70,7 +71,7 @@ class EmulatorConfig:
     each takes the median). Ratios are shares of recipients, chosen by the seed: those who are not on the
     network (131026 at once), those whose message fails after acceptance (status `failed`), and those who
     read it. `quota_scope`: a messaging limit holds for each number, or for all numbers of an account
-    together.
+    together. `tls_cert` and `tls_key` are PEM files: with both, it is served by HTTPS alone.
     """
 
     host: str = "127.0.0.1"
@@ -101,6 +102,8 @@ class EmulatorConfig:
     management_calls_per_hour: int = 200
     quota_scope: str = QUOTA_SCOPES[0]
     review_delay_s: float = 60.0
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
 
     def __post_init__(self) -> None:
         if len({number.id for number in self.numbers}) != len(self.numbers):
@@ -112,6 +115,8 @@ class EmulatorConfig:
             raise ConfigError(f"quota_scope is one of {', '.join(QUOTA_SCOPES)}")
         if not 1 <= self.events_per_post <= 1_000:
             raise ConfigError("events_per_post is from 1 to 1000")
+        if (self.tls_cert is None) is not (self.tls_key is None):
+            raise ConfigError("tls_cert and tls_key go together: a certificate and its key")
         if self.callback is not None:
             check_callback(self.callback)
         if not self.token or "\n" in self.token or not self.token.isascii():

@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import AsyncIterator
 from typing import NamedTuple
@@ -37,17 +38,18 @@ class RunningServer(NamedTuple):
 @contextlib.asynccontextmanager
 async def running(config: EmulatorConfig) -> AsyncIterator[RunningServer]:
     """Yield the service, listening. `service.base_url` is its address. Raises OSError if it cannot listen
-    there.
+    there, ConfigError if its certificate cannot be used.
     """
+    tls = _tls_of(config)
     service = MessagingService(config)
     gateway = Gateway(service, build_router(service))
     listener = _listen(config.host, config.port)
     port = listener.getsockname()[1]
     host = f"[{config.host}]" if ":" in config.host else config.host
-    service.base_url = f"http://{host}:{port}"
+    service.base_url = f"{'http' if tls is None else 'https'}://{host}:{port}"
     loop = asyncio.get_running_loop()
     server = Server(gateway, LIMITS, EmulatorConnection)
-    listening = await loop.create_server(server.connect, sock=listener, backlog=BACKLOG)
+    listening = await loop.create_server(server.connect, sock=listener, backlog=BACKLOG, ssl=tls)
     tasks = [
         asyncio.create_task(Deliverer(service).run()),
         asyncio.create_task(server.sweep()),
@@ -60,6 +62,19 @@ async def running(config: EmulatorConfig) -> AsyncIterator[RunningServer]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await server.drain(DRAIN_S)
+
+
+def _tls_of(config: EmulatorConfig) -> ssl.SSLContext | None:
+    if config.tls_cert is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(config.tls_cert, config.tls_key)
+    except OSError as error:  # an SSLError is one, too
+        reason = error.strerror if error.errno and not isinstance(error, ssl.SSLError) else error
+        files = f"{config.tls_cert} and {config.tls_key}"
+        raise ConfigError(f"{files} are no certificate and its key: {reason}") from None
+    return context
 
 
 def serve(config: EmulatorConfig) -> int:

@@ -10,6 +10,7 @@ from drumbeat.engine.api.call_budget import BURST, CALL_EVERY_S
 from drumbeat.engine.api.lanes import LaneTransport
 from drumbeat.engine.api.service import Service, service_of, uploading
 from drumbeat.engine.api.transport import Transport
+from drumbeat.engine.api.trust import trust_of
 from drumbeat.engine.backoff import wait_s
 from drumbeat.engine.core.connection_limit import connections_within
 from drumbeat.engine.core.pace.circuit_breaker import CircuitBreaker
@@ -150,6 +151,7 @@ def transport_of(service: ServiceSettings) -> Transport:
         api_version=service.api_version,
         connections=connections_within(raise_limit()),
         proxy=service.proxy,
+        tls=trust_of(service.ca_file),
     )
 
 

@@ -12,6 +12,9 @@ def system_error_text(problem: BaseException) -> str:
     cause = getattr(problem, "os_error", problem)  # aiohttp keeps the system's error here
     if isinstance(cause, socket.gaierror):
         return cause.strerror or str(cause)
+    distrusted = getattr(problem, "certificate_error", cause)
+    if isinstance(distrusted, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted ({distrusted.verify_message or 'it cannot be verified'})"
     # An SSLError has its own error numbers. An error about several addresses has none, but names them.
     if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError) and cause.errno:
         return os.strerror(cause.errno)

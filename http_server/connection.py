@@ -150,7 +150,8 @@ class HttpConnection(asyncio.Protocol):
         elif self._was_refused:
             self._deadline = asyncio.get_running_loop().time() + LINGER_S
             self._state_timed = (self._parser.begun, self._parser.in_request)
-            transport.write_eof()
+            if transport.can_write_eof():  # TLS has no half of a connection to close
+                transport.write_eof()
             self._writer.steer_reading()
         else:
             transport.close()

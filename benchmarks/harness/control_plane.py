@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import ipaddress
 import socket
+import ssl
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,14 +19,17 @@ from urllib.parse import urlsplit
 import orjson
 
 from drumbeat.engine.errors import ConfigurationError
+from drumbeat.engine.system_error import system_error_text
 
 IDENTITY = "drumbeat-emulator"  # `identity` in the reply of the emulator's `health`
 READ_S_MAX = 5.0
 REPLY_S_MAX = 20.0  # of the whole reply; under load a summary of many numbers takes seconds
+_PORTS = {"http": 80, "https": 443}
 REPLY_BYTES_MAX = 16 * 1024 * 1024  # several times the summary of 10,000 numbers
 _REMEDY = (
     "a benchmark sends only to an emulator: start one with `drumbeat emulator serve`, or leave out --service"
 )
+_TRUST = "name the certificate of its authority with --ca-file"
 
 
 class ControlPlane:
@@ -33,7 +37,8 @@ class ControlPlane:
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
-        self._host, self._port = parts.hostname or "", parts.port or 80
+        self._host, self._is_tls = parts.hostname or "", parts.scheme == "https"
+        self._port = parts.port or _PORTS[parts.scheme]
 
     def get(self, path: str) -> Any:
         return self._request("GET", path, None)
@@ -42,7 +47,7 @@ class ControlPlane:
         return self._request("POST", path, orjson.dumps(content))
 
     def _request(self, method: str, path: str, body: bytes | None) -> Any:
-        connection = http.client.HTTPConnection(self._host, self._port, timeout=READ_S_MAX)
+        connection = self._connection()
         connection.connect()
         # The socket's time-out is for each read: a server that sends a byte at a time would block for hours.
         deadline = threading.Timer(REPLY_S_MAX, _shut_down, [connection.sock])
@@ -59,6 +64,12 @@ class ControlPlane:
         finally:
             deadline.cancel()
             connection.close()
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if not self._is_tls:
+            return http.client.HTTPConnection(self._host, self._port, timeout=READ_S_MAX)
+        trust = ssl.create_default_context()
+        return http.client.HTTPSConnection(self._host, self._port, timeout=READ_S_MAX, context=trust)
 
 
 def _shut_down(sock: socket.socket) -> None:
@@ -77,6 +88,8 @@ def prove_emulator(url: str) -> tuple[ControlPlane, dict[str, Any]]:
     try:
         health, summary = control.get("health"), control.get("ledger/summary")
     except (OSError, http.client.HTTPException, ValueError) as error:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            raise _refused(f"{url}: {system_error_text(error)}", _TRUST) from error
         raise _refused(f"{url} has no emulator's control plane ({error or type(error).__name__})") from error
     if not _is_health(health) or not _is_summary(summary):
         raise _refused(f"the server at {url} is not the emulator's control plane")
@@ -91,18 +104,18 @@ def _plain(url: str) -> str:
     """Return the address, if it has only scheme, host and port."""
     try:
         parts = urlsplit(url)
-        port = parts.port or 80
+        port = parts.port or _PORTS.get(parts.scheme)
     except ValueError as error:  # the URL is not repeated: it may contain a password
         raise _refused(f"--service is not a valid URL: {error}") from None
     extra = parts.path.strip("/") or parts.query or parts.fragment or parts.username or parts.password
-    if parts.scheme != "http" or not parts.hostname or extra:
-        raise _refused("the URL of an emulator looks like http://127.0.0.1:8081")
+    if parts.scheme not in _PORTS or not parts.hostname or extra:
+        raise _refused("the URL of an emulator looks like http://127.0.0.1:8081 or https://…")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"http://{host}:{port}"
+    return f"{parts.scheme}://{host}:{port}"
 
 
-def _refused(what: str) -> ConfigurationError:
-    return ConfigurationError(f"nothing was sent: {what}", remedy=_REMEDY)
+def _refused(what: str, remedy: str = _REMEDY) -> ConfigurationError:
+    return ConfigurationError(f"nothing was sent: {what}", remedy=remedy)
 
 
 def _is_health(content: Any) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from pydantic import SecretStr
 
+from drumbeat.benchmarks.harness.certificates import Certificate
 from drumbeat.benchmarks.harness.control_plane import ControlPlane, prove_emulator
 from drumbeat.benchmarks.harness.processes import listening
 from drumbeat.engine.errors import Unreachable
@@ -82,13 +83,15 @@ class EmulatorFactory(Protocol):
 
 
 @contextmanager
-def own_emulator(spec: EmulatorSpec) -> Iterator[MeasuredEmulator]:
-    """Run an emulator on the service's core during the block."""
+def own_emulator(spec: EmulatorSpec, certificate: Certificate | None = None) -> Iterator[MeasuredEmulator]:
+    """Run an emulator on the service's core during the block. With a certificate, it speaks HTTPS."""
     ids = tuple(str(FIRST_NUMBER + n) for n in range(spec.numbers))
     arguments = [word for number in ids for word in ("--number", f"{number}:{spec.rate_per_s}")]
     arguments += ["--latency-ms", str(spec.latency_ms), "--jitter", str(spec.jitter)]
     arguments += [word for fault in spec.faults for word in ("--fault", fault)]
     arguments += EVENT_OPTIONS if spec.events else ["--no-statuses"]
+    if certificate is not None:
+        arguments += ["--tls-cert", str(certificate.chain), "--tls-key", str(certificate.key)]
     with listening("emulator", "serve", "--port", "0", *arguments) as running:
         control, health = prove_emulator(running.url)
         yield MeasuredEmulator(running.url, OWN_TOKEN, ids, health["version"], health["product"], control)

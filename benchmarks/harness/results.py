@@ -19,7 +19,7 @@ class Load:
     `events`: three status events a message come back, and are stored and applied during the run. `limited`:
     the emulator enforces the limits; otherwise only the engine's pace applies them. `timed`: the reply times
     of some requests are measured. `metrics_port`: the engine's one process serves metrics there. `guards`:
-    the campaign has quiet hours in the recipients' zone and a frequency cap.
+    the campaign has quiet hours in the recipients' zone and a frequency cap. `tls`: it is sent by HTTPS.
     """
 
     numbers: int
@@ -34,6 +34,7 @@ class Load:
     timed: bool = True
     metrics_port: int | None = None
     guards: bool = False
+    tls: bool = False
 
     @property
     def total_per_s(self) -> float:

@@ -1,6 +1,9 @@
 -- name: data_directory
 SELECT current_setting('data_directory');
 
+-- name: database_name
+SELECT current_database();
+
 -- name: drop_schema
 DROP SCHEMA public CASCADE;
 CREATE SCHEMA public;

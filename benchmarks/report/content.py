@@ -130,6 +130,7 @@ def _load(load: Load, *, own: bool) -> dict[str, Any]:
         "processes": load.processes,
         "duration_s": load.duration_s,
         "events": load.events,
+        **({"tls": True} if load.tls else {}),  # older reports do not name it
     }
 
 

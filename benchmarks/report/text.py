@@ -57,6 +57,8 @@ def load_line(load: dict[str, Any]) -> str:
     parts = [f"{numbers} at {load['rate_per_s']:,g}/s{each}", latency]
     if load["processes"] > 1:
         parts.append(f"{load['processes']} processes")
+    if load.get("tls"):
+        parts.append("by HTTPS")
     if load["events"]:
         parts.append("three status events a message")
     return ", ".join([*parts, f"{load['duration_s']:g} s"])
@@ -325,10 +327,13 @@ def _sender_share(headroom: dict[str, Any]) -> float:
 
 
 def _headroom_line(headroom: dict[str, Any]) -> str:
-    database = f"Postgres used {100 * headroom['database_share']['median']:.0f} %"
+    share = headroom["database_share"]
+    database = "" if share is None else f"Postgres used {100 * share['median']:.0f} %"
     if headroom["service_share"] is None:
-        return f"While the engine sent, {database} of a core; the emulator does not report its CPU."
-    service = f"the emulator used {100 * headroom['service_share']['median']:.0f} % of a core and {database}"
+        told = f"While the engine sent, {database} of a core; " if database else ""
+        return f"{told}the emulator does not report its CPU."
+    service = f"the emulator used {100 * headroom['service_share']['median']:.0f} % of a core"
+    service += f" and {database}" if database else ""
     alone = f"{headroom['could_carry_per_s']['median']:,.0f} messages/s"
     headroom_left = "so there was headroom" if headroom["enough"] else "so their core was nearly full"
     could = f"On a core of its own, the emulator would carry {alone}."

@@ -6,6 +6,7 @@ Each is one coroutine function `(Task) -> BaselineResult`, so that a worker proc
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from array import array
 from collections.abc import Awaitable, Callable, Iterator
@@ -292,9 +293,9 @@ class _Exchange(asyncio.Protocol):
 async def raw_protocol(task: Task) -> BaselineResult:
     """Send over a raw asyncio Protocol that parses no HTTP: the lower bound of CPU a message on asyncio."""
     host = urlsplit(task.url)
-    loop = asyncio.get_running_loop()
+    loop, trust = asyncio.get_running_loop(), ssl.create_default_context() if host.scheme == "https" else None
     free = [
-        (await loop.create_connection(_Exchange, host.hostname or "", host.port or 80))[1]
+        (await loop.create_connection(_Exchange, host.hostname or "", host.port or 80, ssl=trust))[1]
         for _ in range(task.in_flight_requests)
     ]
     connections = list(free)

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from drumbeat.benchmarks.harness.emulators import EmulatorSpec, MeasuredEmulator
-from drumbeat.benchmarks.harness.machine import sender_cores, tree_cpu_s
+from drumbeat.benchmarks.harness.machine import sender_cores
 from drumbeat.benchmarks.harness.processes import BenchmarkFailed
 from drumbeat.benchmarks.harness.results import SENT_PER_S_MAX, UNBOUNDED_S_MAX, Load, Pace, Run, StatusEvents
 from drumbeat.benchmarks.harness.seeding import FIRST_PHONE, clear_database, seed_campaign
@@ -115,7 +115,7 @@ class _Meter:
 
     def __init__(self, testbed: Testbed, emulator: MeasuredEmulator) -> None:
         self._testbed, self._emulator = testbed, emulator
-        self._service_s, self._database_s = emulator.cpu_s(), tree_cpu_s(testbed.database.pid)
+        self._service_s, self._database_s = emulator.cpu_s(), testbed.database.cpu_s()
         self._began_s = self._polled_s = time.monotonic()
         self._accepted = emulator.accepted()
 
@@ -132,12 +132,14 @@ class _Meter:
         self._accepted, self._polled_s = accepted, now_s
         self._testbed.on_progress(now_s - self._began_s, per_s)
 
-    def used_cpu_s(self) -> tuple[float | None, float]:
-        """Return the CPU seconds of the emulator (None if it does not report them) and of the database."""
-        service_s = self._emulator.cpu_s()
-        known = service_s is not None and self._service_s is not None
-        used_s = service_s - self._service_s if known else None  # type: ignore[operator]
-        return used_s, tree_cpu_s(self._testbed.database.pid) - self._database_s
+    def used_cpu_s(self) -> tuple[float | None, float | None]:
+        """Return the CPU seconds of the emulator and of the database; None if they are not reported."""
+        used_s = _difference(self._service_s, self._emulator.cpu_s())
+        return used_s, _difference(self._database_s, self._testbed.database.cpu_s())
+
+
+def _difference(before_s: float | None, after_s: float | None) -> float | None:
+    return None if before_s is None or after_s is None else after_s - before_s
 
 
 def _split(emulator: MeasuredEmulator, load: Load) -> list[tuple[str, ...]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from drumbeat.campaigns.changing.amend import amend_campaign
-from drumbeat.campaigns.options.sources import STANDARD_INPUT
+from drumbeat.campaigns.options.sources import STANDARD_INPUT, GivenRows
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.options.stored import StoredOptions, stored_options
 from drumbeat.campaigns.options.values import AUDIENCE_KEYS, needs_audience, of_clone, of_edit
@@ -74,16 +74,18 @@ async def edit_campaign(
     open_uploads: OpenUploads = no_uploads,
     unchanged_in: Collection[CampaignState] = (),
     now: bool = False,
+    rows: GivenRows | None = None,
 ) -> CreatedCampaign:
     """Change options of a planned campaign, and plan a draft anew if that is needed. `changes` and `unset`
-    are as in `cloned`, `unchanged_in` and `now` as in `create_campaign`.
+    are as in `cloned`, `unchanged_in` and `now` as in `create_campaign`. `rows` are those of a changed
+    audience in memory.
 
     Raise ChangeRefused, which holds the differences, if an option may not change now.
     """
     if "name" in changes:
         raise UsageError("the name of a campaign cannot change", remedy="clone it, and delete this draft")
     unset = tuple(unset)
-    spec = CampaignSpec(**of_edit(stored.values, changes, unset))
+    spec = CampaignSpec(**of_edit(stored.values, changes, unset)).with_rows(rows)
     was_uploaded = _was_uploaded(stored.values, changes)
     if was_uploaded:
         spec = replace(spec, stored_as={"audience": stored.values["audience"]})

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import orjson
 import typer
@@ -29,6 +30,7 @@ from drumbeat.benchmarks.report.text import (
 from drumbeat.benchmarks.suite import (
     DEFAULT_PARTS,
     NUMBERS,
+    OWN_DATABASE_PARTS,
     PARTS,
     USED_OPTIONS,
     Part,
@@ -107,6 +109,25 @@ Only = Annotated[
 Service = Annotated[
     str | None, typer.Option(help="Use this running emulator; any other address is refused.", metavar="URL")
 ]
+Tls = Annotated[
+    bool, typer.Option("--tls", help="Send by HTTPS, with a certificate that `openssl` makes for the run.")
+]
+CaFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="Certificates (PEM) to trust, and no others, for a --service with HTTPS.",
+        exists=True,
+        dir_okay=False,
+        metavar="FILE",
+    ),
+]
+DatabaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        help="Use this Postgres: a database is made there for the run, and dropped. For parts that send.",
+        metavar="URL",
+    ),
+]
 Output = Annotated[
     Path | None,
     typer.Option(help="Directory for the report; default: bench-TIME.", metavar="DIRECTORY"),
@@ -127,6 +148,9 @@ def bench(
     events: Events = False,
     only: Only = None,
     service: Service = None,
+    tls: Tls = False,
+    ca_file: CaFile = None,
+    database: DatabaseUrl = None,
     output: Output = None,
     dry_run: DryRun = False,
     json: Json = False,
@@ -144,7 +168,7 @@ def bench(
     """
     if ctx.invoked_subcommand is not None:
         return
-    parts = _parts(only)
+    parts = _parts(only, apart_database=database is not None)
     _check_given(ctx, parts)
     load = Load(
         numbers=numbers or numbers_by_default(parts),
@@ -154,8 +178,10 @@ def bench(
         processes=processes,
         duration_s=duration,
         events=events,
+        tls=tls or (service or "").startswith("https:"),
     )
-    request = SuiteRequest(load, repeats, parts, service, shlex.join(("drumbeat", *sys.argv[1:])))
+    command = _shown(shlex.join(("drumbeat", *sys.argv[1:])), database)
+    request = SuiteRequest(load, repeats, parts, service, command, tls, ca_file, database)
     _check(request)
     if dry_run:
         _print_plan(request, as_json=json)
@@ -167,13 +193,31 @@ def bench(
 app.command("compare")(compare)
 
 
-def _parts(only: list[str] | None) -> tuple[Part, ...]:
+def _shown(command: str, database: str | None) -> str:
+    """Return the command for the report, without the password of the database."""
+    if database is None:
+        return command
+    parts = urlsplit(database)
+    plain = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="")
+    return command.replace(shlex.quote(database), shlex.quote(plain.geturl())).replace(
+        database, plain.geturl()
+    )
+
+
+def _parts(only: list[str] | None, *, apart_database: bool) -> tuple[Part, ...]:
     unknown = [word for word in only or () if word not in PARTS]
     if unknown:
         raise UsageError(
             f"--only {unknown[0]!r} is not a part of the bench", remedy=f"choose from {', '.join(PARTS)}"
         )
-    return tuple(part for part in PARTS if part in only) if only else DEFAULT_PARTS
+    if not only:
+        return tuple(part for part in DEFAULT_PARTS if not (apart_database and part in OWN_DATABASE_PARTS))
+    if apart_database and (wrong := OWN_DATABASE_PARTS.intersection(only)):
+        raise UsageError(
+            f"{min(wrong)} measures a Postgres of the bench's own",
+            remedy="leave out --database, or measure throughput, pacing or scaling with it",
+        )
+    return tuple(part for part in PARTS if part in only)
 
 
 def _check_given(ctx: typer.Context, parts: tuple[Part, ...]) -> None:
@@ -206,6 +250,10 @@ def _check(request: SuiteRequest) -> None:
         raise UsageError("--events needs the bench's own emulator: leave out --service")
     if request.service is not None and load.latency_ms:
         raise UsageError("a running emulator has its own latency: leave out --latency-ms, or --service")
+    if request.service is not None and request.tls:
+        raise UsageError("a running emulator speaks HTTP or HTTPS already: leave out --tls, or --service")
+    if request.ca_file is not None and not (request.service or "").startswith("https:"):
+        raise UsageError("--ca-file is for a --service with HTTPS: give its https:// address")
     if load.jitter and not load.latency_ms:
         raise UsageError("--jitter spreads the reply times around --latency-ms: give one above 0")
 

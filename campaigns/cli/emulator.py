@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from drumbeat.campaigns.cli import ledger
 from drumbeat.campaigns.cli.options import Host, Port, Seed
 from drumbeat.emulator.config import JITTER_LIMIT, ConfigError, EmulatorConfig, parse_fault, parse_number
 from drumbeat.emulator.faults.table import EXCHANGE_KINDS, POST_KINDS, STATUS_KINDS
@@ -13,6 +14,7 @@ from drumbeat.emulator.server import serve as serve_emulator
 from drumbeat.engine.errors import ConfigurationError
 
 app = typer.Typer(name="emulator", help="Emulate the messaging service.", no_args_is_help=True)
+app.add_typer(ledger.app)
 
 _DEFAULTS = EmulatorConfig()
 
@@ -22,6 +24,15 @@ Numbers = Annotated[
         metavar="PNID:RATE[:TIER]",
         help="A number, its messages per second, and its messaging limit, such as TIER_1K; repeat for more.",
     ),
+]
+TlsCert = Annotated[
+    Path | None,
+    typer.Option(
+        help="File with a certificate (PEM), to be served by HTTPS. Needs --tls-key.", dir_okay=False
+    ),
+]
+TlsKey = Annotated[
+    Path | None, typer.Option(help="File with the key of the certificate (PEM).", dir_okay=False)
 ]
 QuotaScope = Annotated[
     str,
@@ -97,6 +108,8 @@ def serve(
     failed_ratio: Failed = 0.0,
     read_ratio: Read = _DEFAULTS.read_ratio,
     quota_scope: QuotaScope = _DEFAULTS.quota_scope,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
 ) -> None:
     try:
         faults = tuple(map(parse_fault, fault or []))
@@ -123,6 +136,8 @@ def serve(
             events_per_post=events_per_post,
             read_ratio=read_ratio,
             quota_scope=quota_scope,
+            tls_cert=tls_cert,
+            tls_key=tls_key,
         )
         code = serve_emulator(config)
     except (ConfigError, UnicodeDecodeError) as error:

@@ -7,7 +7,7 @@ import typer
 
 from drumbeat.campaigns.changing.send_message import message_spec, new_name, plan_message, run_message
 from drumbeat.campaigns.cli.campaign_options import Region, option
-from drumbeat.campaigns.cli.options import Json
+from drumbeat.campaigns.cli.options import Json, Quiet
 from drumbeat.campaigns.cli.printing import error_part, note, print_json
 from drumbeat.campaigns.cli.signals import stop_on_signals
 from drumbeat.campaigns.cli.task_runner import ready_database, run_loop, with_settings
@@ -64,6 +64,7 @@ def send(
         ),
     ] = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Send one message to one person, as a campaign with one recipient, and show the result.
 
@@ -86,17 +87,18 @@ def send(
         header_media_id=header_media_id,
         header_filename=header_filename,
     )
-    raise typer.Exit(_plan_and_run(spec, to, json=json))
+    raise typer.Exit(_plan_and_run(spec, to, json=json, quiet=quiet))
 
 
-def _plan_and_run(spec: CampaignSpec, to: str, *, json: bool) -> int:
+def _plan_and_run(spec: CampaignSpec, to: str, *, json: bool, quiet: bool) -> int:
     quieten()
     settings = load_settings()
     settings.service()  # before anything is stored
     url = ready_database(settings)
     with database_blamed(url):
         run_loop(plan_message(url, spec, to, disk=settings.disk()))
-    note(f'recorded as campaign "{spec.name}"; see `{command_text("campaign", "report", spec.name)}`')
+    if not quiet:
+        note(f'recorded as campaign "{spec.name}"; see `{command_text("campaign", "report", spec.name)}`')
 
     async def main(pool: Pool, settings: Settings) -> int:
         with stop_on_signals() as stop:

@@ -16,6 +16,7 @@ from drumbeat.campaigns.cli.status_text import quota_warning, status_lines
 from drumbeat.campaigns.cli.task_runner import with_settings
 from drumbeat.campaigns.command_text import command_text
 from drumbeat.campaigns.duration import duration
+from drumbeat.campaigns.life.doubt import RESEND_SILENT
 from drumbeat.campaigns.life.run import RunResult, run_campaign
 from drumbeat.campaigns.options.schedule import check_max_failed, read_moment
 from drumbeat.campaigns.pluralise import pluralise
@@ -60,8 +61,14 @@ def run(
         typer.Option("--until-settled", help="Then wait for the statuses. --max-failed counts with them."),
     ] = False,
     settle_timeout: Annotated[
-        float, typer.Option(help="Longest time that --until-settled waits.", min=0, metavar="SECONDS")
-    ] = SETTLE_TIMEOUT_S,
+        float | None,
+        typer.Option(
+            help="Longest time that --until-settled waits. Default: 600, and DRUMBEAT_SILENCE_S more for a"
+            " campaign of --on-unknown resend-silent.",
+            min=0,
+            metavar="SECONDS",
+        ),
+    ] = None,
 ) -> None:
     """Send a campaign until nobody is left to send to. Ctrl-C stops it cleanly; run it again to continue.
 
@@ -70,6 +77,8 @@ def run(
 
     Statuses come after the sending. With --until-settled, it ends when every message is read, delivered or
     failed, or when --settle-timeout is over. `webhooks serve` must run, because it receives the statuses.
+
+    A run of a finished campaign sends to those in doubt whom the campaign's --on-unknown sends to again.
     """
     if max_failed is not None:
         check_max_failed(max_failed)
@@ -99,7 +108,9 @@ def run(
                     max_failed=max_failed,
                     metrics=_metrics_address(settings, metrics_host, metrics_port),
                     until=ends_at,
-                    settle_timeout_s=settle_timeout if wait_settled else None,
+                    settle_timeout_s=_settle_timeout_s(campaign, settings, settle_timeout)
+                    if wait_settled
+                    else None,
                 )
             if wait_settled and not end.stopped and end.status.unsettled:
                 note(f"{pluralise(end.status.unsettled, 'message has', 'messages have')} no final status yet")
@@ -109,6 +120,13 @@ def run(
             return stop.exit_code
 
     raise typer.Exit(with_settings(main, size=POOL_CONNECTIONS, by_key=True))
+
+
+def _settle_timeout_s(campaign: Campaign, settings: Settings, asked_s: float | None) -> float:
+    """Return how long to wait for statuses: as asked, else so long that the campaign's policy can act."""
+    if asked_s is not None:
+        return asked_s
+    return SETTLE_TIMEOUT_S + (settings.silence_s if campaign.on_unknown == RESEND_SILENT else 0)
 
 
 async def _warn_of_quota(pool: Pool, campaign: Campaign, scope: QuotaScope) -> None:

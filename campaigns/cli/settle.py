@@ -170,4 +170,12 @@ def _line(group: InDoubtGroup) -> str:
     number = group.phone_number_id or "an unknown number"
     unsent = f", {group.probably_not_sent:,} probably not sent" if group.probably_not_sent else ""
     since = group.since.isoformat(timespec="seconds")
-    return f"{group.recipients:,} at {number} since {since}{unsent}: {group.reason}"
+    return f"{group.recipients:,} at {number} since {since}{unsent}{_outlook(group)}: {group.reason}"
+
+
+def _outlook(group: InDoubtGroup) -> str:
+    if group.probably_not_sent == group.recipients:
+        return ""
+    if group.all_silent_at is None:
+        return ", no events of this number arrive now"
+    return f", all probably not sent from {group.all_silent_at.isoformat(timespec='seconds')} on"

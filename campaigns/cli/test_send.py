@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from drumbeat.campaigns.changing.send_message import SentToOne, run_message
-from drumbeat.campaigns.cli.options import CampaignName, Json
+from drumbeat.campaigns.cli.options import CampaignName, Json, Quiet
 from drumbeat.campaigns.cli.preview import Row
 from drumbeat.campaigns.cli.printing import error_part, note, print_json, print_rows
 from drumbeat.campaigns.cli.signals import stop_on_signals
@@ -31,6 +31,7 @@ def test_send(
     to: Annotated[list[str], typer.Option(help="Your phone; repeat for more.", metavar="PHONE")],
     row: Row = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Send the campaign's message to your own phones, with the values of a real recipient.
 
@@ -48,7 +49,7 @@ def test_send(
     with database_blamed(url):
         disk, uploads = settings.disk(), uploads_with(settings)
         names = run_loop(plan_tests(url, chosen, phones, disk=disk, open_uploads=uploads))
-    if not json:
+    if not (json or quiet):
         note(f"row {chosen.row}, {template_text(chosen.template)}")
     raise typer.Exit(_run(names, chosen, json=json))
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from drumbeat.campaigns.campaign import find_campaign
-from drumbeat.campaigns.cli.options import CampaignName, Json
+from drumbeat.campaigns.cli.options import CampaignName, Json, Quiet
 from drumbeat.campaigns.cli.printing import print_json
 from drumbeat.campaigns.cli.run_progress import view_for, watched
 from drumbeat.campaigns.cli.signals import stop_on_signals
@@ -24,6 +24,7 @@ def watch(
         float | None, typer.Option(help="Stop after this time. Default: never.", min=0, metavar="SECONDS")
     ] = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Show the progress of a campaign and of its statuses, whichever process sends it. Ctrl-C ends it.
 
@@ -35,7 +36,7 @@ def watch(
     async def main(pool: Pool) -> int:
         campaign_id = (await find_campaign(pool, name)).campaign_id
         with stop_on_signals() as stop:
-            async with watched(pool, campaign_id, view_for(json=json, quiet=False)):
+            async with watched(pool, campaign_id, view_for(json=json, quiet=quiet)):
                 status = await until_settled(
                     pool, campaign_id, timeout_s=timeout, stop=stop.event, whole_life=True
                 )

@@ -12,10 +12,11 @@ from drumbeat.campaigns.doctor.subscription import check_subscription
 from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.engine.api.proxy import proxy_of
 from drumbeat.engine.api.service import service_of
+from drumbeat.engine.api.trust import CA_REMEDY, is_distrusted, trust_of
 from drumbeat.engine.core.sanitise import sanitise
 from drumbeat.engine.errors import ConfigurationError, DrumbeatError
 from drumbeat.engine.process.notification_settings import is_loopback
-from drumbeat.engine.process.settings import Settings
+from drumbeat.engine.process.settings import ServiceSettings, Settings
 from drumbeat.engine.system_error import system_error_text
 
 ANSWER_S_MAX = 10.0
@@ -27,7 +28,7 @@ async def check_service(settings: Settings) -> list[Finding]:
         service, waba_id = settings.service(), settings.required("waba_id")
     except ConfigurationError as error:
         return [fail("service", error.what, error.remedy, error.exit_code)]
-    reached = await guarded("service", lambda: _reach(service.base_url, service.proxy))
+    reached = await guarded("service", lambda: _reach(service))
     if reached[0].level is Level.FAIL:
         return reached
     reached += _encryption(service.base_url)
@@ -56,14 +57,8 @@ async def guarded(subject: str, check: Callable[[], Awaitable[list[Finding]]]) -
         refused = f"the proxy refuses the connection: {error.status} {sanitise(error.message)}"
         return [fail(subject, refused, "check DRUMBEAT_PROXY_URL", 69)]
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
-        return [
-            fail(
-                subject,
-                f"does not answer: {system_error_text(error)}",
-                "check DRUMBEAT_BASE_URL and the network",
-                69,
-            )
-        ]
+        remedy = CA_REMEDY if is_distrusted(error) else "check DRUMBEAT_BASE_URL and the network"
+        return [fail(subject, f"does not answer: {system_error_text(error)}", remedy, 69)]
 
 
 def _encryption(base_url: str) -> list[Finding]:
@@ -75,13 +70,14 @@ def _encryption(base_url: str) -> list[Finding]:
     return [warn("encryption", found, "use an https:// address in DRUMBEAT_BASE_URL")]
 
 
-async def _reach(base_url: str, proxy: str | None) -> list[Finding]:
+async def _reach(service: ServiceSettings) -> list[Finding]:
     timeout = aiohttp.ClientTimeout(total=ANSWER_S_MAX)
-    by_way = proxy_of(proxy, base_url)
+    base_url, by_way = service.base_url, proxy_of(service.proxy, service.base_url)
     async with (
         aiohttp.ClientSession(timeout=timeout, proxy=by_way.url) as session,
         session.get(
             base_url,
+            ssl=trust_of(service.ca_file) or True,
             headers=by_way.request_headers,
             allow_redirects=False,
             proxy_headers=by_way.tunnel_headers,

@@ -12,10 +12,12 @@ from urllib.parse import urlsplit
 from drumbeat.campaigns.campaign import Campaign, find_campaign
 from drumbeat.campaigns.command_text import command_text
 from drumbeat.campaigns.life.control import is_future, skip_remaining, start
+from drumbeat.campaigns.life.doubt import apply_policy, outlook
 from drumbeat.campaigns.life.settling import until_settled
 from drumbeat.campaigns.life.template_check import TemplateCheck, TemplateStopped
 from drumbeat.campaigns.life.time_limit import time_limit
 from drumbeat.campaigns.results.status import FINAL_STATES, PRUNED_IN_DOUBT, CampaignStatus, campaign_status
+from drumbeat.engine.api.trust import CA_REMEDY, is_distrusted, trust_of
 from drumbeat.engine.app import run_numbers
 from drumbeat.engine.core.states import REASONS, CampaignState, ReasonCode, RecipientState
 from drumbeat.engine.errors import AuthenticationError, DrumbeatError, Incomplete, TryLater, Unreachable
@@ -23,6 +25,7 @@ from drumbeat.engine.process.disk_space import Disk
 from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.process.settings import MetricsAddress, ServiceSettings
 from drumbeat.engine.store.database import Connection, Pool
+from drumbeat.engine.store.in_doubt import summarise_in_doubt
 from drumbeat.engine.store.leases import NumberHeld
 from drumbeat.engine.system_error import system_error_text
 
@@ -112,7 +115,11 @@ async def run_campaign(
     status = await campaign_status(pool, campaign.campaign_id)
     cut_short = limit.passed and status.state not in FINAL_STATES
     stopped = stop.is_set() and (cut_short or not limit.passed)
-    missing = "" if stopped else shortfall(status, max_failed or campaign.max_failed)
+    missing = ""
+    if not stopped:
+        async with pool.acquire() as connection:
+            doubts = await summarise_in_doubt(connection, campaign.campaign_id, silence_s=service.silence_s)
+        missing = shortfall(status, max_failed or campaign.max_failed, outlook(campaign, doubts))
     return RunResult(status, stopped, missing, until if cut_short else None)
 
 
@@ -133,13 +140,12 @@ async def _send_or_wait(
     while not stop.is_set():
         campaign = await find_campaign(pool, name)
         if campaign.state in FINAL_STATES:
-            await _close(pool, campaign)
-            if await _is_settled(pool, campaign, stop, settle_timeout_s):
+            if await _has_ended(pool, campaign, stop, settle_timeout_s, service.silence_s):
                 break
             continue
         try:
             await _send(pool, service, campaign, stop, disk, metrics, begin)
-            if await _is_settled(pool, campaign, stop, settle_timeout_s):
+            if await _is_settled(pool, campaign, stop, settle_timeout_s, service.silence_s):
                 break
         except TemplateStopped:
             raise  # to see that it is sent again, a run that waits would spend management calls
@@ -155,11 +161,25 @@ async def _send_or_wait(
                 await asyncio.wait_for(stop.wait(), WAIT_PERIOD_S)
 
 
-async def _is_settled(pool: Pool, campaign: Campaign, stop: asyncio.Event, timeout_s: float | None) -> bool:
+async def _has_ended(
+    pool: Pool, campaign: Campaign, stop: asyncio.Event, timeout_s: float | None, silence_s: float
+) -> bool:
+    """Do what is left to do for a campaign that is over. Return False if it sends again for that."""
+    await _close(pool, campaign)
+    if await apply_policy(pool, campaign.campaign_id, silence_s):
+        return False
+    return await _is_settled(pool, campaign, stop, timeout_s, silence_s)
+
+
+async def _is_settled(
+    pool: Pool, campaign: Campaign, stop: asyncio.Event, timeout_s: float | None, silence_s: float
+) -> bool:
     """Wait for statuses; False if the campaign sends again meanwhile, to recipients who were in doubt."""
     if timeout_s is None:
         return True
-    status = await until_settled(pool, campaign.campaign_id, timeout_s=timeout_s, stop=stop)
+    status = await until_settled(
+        pool, campaign.campaign_id, timeout_s=timeout_s, stop=stop, silence_s=silence_s
+    )
     return status.state is not CampaignState.RUNNING
 
 
@@ -188,8 +208,11 @@ async def _send(
         raise Unreachable(CUT_SHORT, remedy="run it again; statuses settle the recipients in doubt")
 
 
-def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
-    """Return in words what is missing: the campaign ended early, too many failed, or some are in doubt."""
+def shortfall(status: CampaignStatus, max_failed: str | None, outlook: str = "") -> str:
+    """Return in words what is missing: the campaign ended early, too many failed, or some are in doubt.
+
+    `outlook` says what happens to those in doubt next.
+    """
     failed = status.counts[RecipientState.FAILED]
     parts = []
     if status.state in (CampaignState.CANCELLED, CampaignState.EXPIRED):
@@ -202,7 +225,7 @@ def shortfall(status: CampaignStatus, max_failed: str | None) -> str:
         )
     if status.in_doubt:
         settle = command_text("campaign", "settle", status.name)
-        parts.append(f"{status.in_doubt:,} in doubt: see `{settle}`")
+        parts.append(f"{status.in_doubt:,} in doubt: see `{settle}`" + (f" ({outlook})" if outlook else ""))
     if status.pruned_unknown:
         parts.append(f"{status.pruned_unknown:,} {PRUNED_IN_DOUBT}")
     return "; ".join(parts)
@@ -224,25 +247,23 @@ def paused(status: CampaignStatus | Campaign) -> DrumbeatError:
 
 
 async def require_reachable(service: ServiceSettings) -> None:
-    """Open a connection to the service or to the proxy. Raise Unreachable if it does not answer."""
+    """Open a connection to the service or to the proxy. Raise Unreachable if it does not answer, or if its
+    certificate is not trusted; ConfigurationError for a wrong file of certificates.
+    """
     address = urlsplit(service.proxy or service.base_url)
-    port = address.port or (443 if address.scheme == "https" else 80)
+    is_tls = address.scheme == "https"
+    port = address.port or (443 if is_tls else 80)
+    tls = (trust_of(service.ca_file) or True) if is_tls else None
     try:
         async with asyncio.timeout(CONNECT_S_MAX):
-            _, writer = await asyncio.open_connection(address.hostname, port)
+            _, writer = await asyncio.open_connection(address.hostname, port, ssl=tls)
     except OSError as error:
         problem = system_error_text(error)
-        if service.proxy is None:
-            raise Unreachable(
-                f"the service does not answer: {problem}",
-                where=service.base_url,
-                remedy="check DRUMBEAT_BASE_URL",
-            ) from error
-        raise Unreachable(
-            f"the proxy does not answer: {problem}",
-            where=f"{address.hostname}:{port}",
-            remedy="check DRUMBEAT_PROXY_URL",
-        ) from error
+        who, where, setting = "the service", service.base_url, "DRUMBEAT_BASE_URL"
+        if service.proxy is not None:
+            who, where, setting = "the proxy", f"{address.hostname}:{port}", "DRUMBEAT_PROXY_URL"
+        remedy = CA_REMEDY if is_distrusted(error) else f"check {setting}"
+        raise Unreachable(f"{who} does not answer: {problem}", where=where, remedy=remedy) from error
     writer.close()
 
 

@@ -42,6 +42,7 @@ class Settled:
             "in_doubt": self.left.recipients,
             "probably_not_sent": self.left.probably_not_sent,
             "since": self.left.since,
+            "all_silent_at": self.left.all_silent_at,
             "groups": [asdict(group) for group in self.left.groups],
             "status": None if self.status is None else self.status.as_json(),
         }

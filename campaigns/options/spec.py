@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,12 @@ class CampaignSpec(CampaignOptions):
         canary_of(self)
         source = audience_of(self) if self.read_from is None else self.read_from
         object.__setattr__(self, "source", source)
+
+    def with_rows(self, rows: GivenRows | None) -> CampaignSpec:
+        """Return the campaign with rows in memory as its audience; None leaves its own. They are stored as an
+        upload is: by a name.
+        """
+        return self if rows is None else replace(self, read_from=rows, stored_as={"audience": GIVEN_ROWS})
 
     @property
     def variants(self) -> tuple[Variant, ...]:

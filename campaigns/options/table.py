@@ -187,7 +187,8 @@ class CampaignOptions:
         Path | None,
         Row(
             AUDIENCE,
-            "File that lists the bad rows. Default: people.rejects.csv for people.csv.",
+            "File that lists the bad rows. Default: people.rejects.csv for people.csv, NAME.rejects.csv for a"
+            " query or a pipe.",
             "FILE",
         ),
     ] = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,6 +16,7 @@ from drumbeat.engine.api.call_budget import CALLS_PER_HOUR, CallBudget
 from drumbeat.engine.api.proxy import proxy_of
 from drumbeat.engine.api.service_error import ServiceError, minutes, refusal
 from drumbeat.engine.api.transport import CONNECT_S_MAX
+from drumbeat.engine.api.trust import CA_REMEDY, is_distrusted
 from drumbeat.engine.errors import ConfigurationError, TryLater, Unreachable
 from drumbeat.engine.system_error import system_error_text
 
@@ -42,6 +44,7 @@ class Caller:
         wait_s_max: float,
         call_s: float,
         proxy: str | None,
+        tls: ssl.SSLContext | None,
     ) -> None:
         self._base_url = base_url
         self._root = f"{base_url.rstrip('/')}/{api_version}"
@@ -51,7 +54,7 @@ class Caller:
         # Sent with each request. aiohttp would send headers of the session to the proxy too.
         self._headers = {"Authorization": f"Bearer {token}", **self._proxy.request_headers}
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=4),
+            connector=aiohttp.TCPConnector(limit=4, ssl=tls or True),
             timeout=aiohttp.ClientTimeout(total=call_s, connect=CONNECT_S_MAX),
             cookie_jar=aiohttp.DummyCookieJar(),
             proxy=self._proxy.url,
@@ -139,7 +142,9 @@ class Caller:
             raise self._unreachable(problem, method) from problem
 
     def _unreachable(self, problem: Exception, method: str) -> Unreachable:
-        if isinstance(problem, aiohttp.ClientHttpProxyError):
+        if is_distrusted(problem):
+            remedy = CA_REMEDY
+        elif isinstance(problem, aiohttp.ClientHttpProxyError):
             remedy = "check DRUMBEAT_PROXY_URL"
         elif method == "GET" or isinstance(problem, aiohttp.ClientConnectorError):
             remedy = "check DRUMBEAT_BASE_URL"

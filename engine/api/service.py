@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from drumbeat.engine.api.endpoints.messages import Messages
 from drumbeat.engine.api.endpoints.numbers import Numbers, Profiles
 from drumbeat.engine.api.endpoints.subscriptions import Subscriptions
 from drumbeat.engine.api.endpoints.templates import Templates
+from drumbeat.engine.api.trust import trust_of
 from drumbeat.engine.core.interface import API_VERSION, PRODUCT
 from drumbeat.engine.process.settings import ServiceSettings
 
@@ -27,7 +29,7 @@ class Service:
     `budget` is the budget of management calls. Clients of one account should share it; without it, this
     client has one of its own. `budget_wait_s_max` is the longest time that a call may wait for the budget. A
     longer wait raises TryLater, which names the wait. `call_s` is the longest wait for an answer. `proxy` is
-    the URL of an HTTP proxy.
+    the URL of an HTTP proxy. `tls` says which certificates are trusted; None: those of the system.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class Service:
         budget_wait_s_max: float = 0.0,
         call_s: float = CALL_S_MAX,
         proxy: str | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         caller = Caller(
             base_url,
@@ -50,6 +53,7 @@ class Service:
             wait_s_max=budget_wait_s_max,
             call_s=call_s,
             proxy=proxy,
+            tls=tls,
         )
         self.close = caller.close
         self.messages = Messages(caller, product)
@@ -76,6 +80,7 @@ def service_of(settings: ServiceSettings, budget: CallBudget | None = None) -> S
         product=settings.product,
         budget=budget,
         proxy=settings.proxy,
+        tls=trust_of(settings.ca_file),
     )
 
 

@@ -45,16 +45,24 @@ _EVENTS = {
 _SILENT = frozenset({ReasonCode.PAUSED_BY_HAND, ReasonCode.DATABASE_ROLLED_BACK})
 
 
-def event_of(state: CampaignState, code: ReasonCode | None) -> NotificationEvent | None:
-    """Return the event to tell when a campaign gets this state for this reason; None for no event."""
-    return None if code in _SILENT else _EVENTS.get(state)
+def event_of(
+    state: CampaignState, code: ReasonCode | None, *, to_one: bool = False
+) -> NotificationEvent | None:
+    """Return the event to tell when a campaign gets this state for this reason; None for no event.
+
+    Of a message to one person (`to_one`), only a pause is told: its sender reads the result.
+    """
+    if code in _SILENT or (to_one and state is not CampaignState.PAUSED):
+        return None
+    return _EVENTS.get(state)
 
 
 @dataclass(frozen=True, slots=True)
 class Notification:
     """A notification. `public_id` is the same in every attempt and on every channel.
 
-    `campaign`, `state`, `counts` and `on_unknown` are None unless it is about a campaign. `counts` are read
+    `campaign`, `external_id` (which may be missing), `state`, `counts` and `on_unknown` are None unless it is
+    about a campaign. `counts` are read
     at the time of the attempt. `number` is the phone number ID, if it is about a number.
     """
 
@@ -69,6 +77,7 @@ class Notification:
     recipients: int | None = None
     counts: Mapping[str, int] | None = None
     on_unknown: str | None = None
+    external_id: str | None = None
 
     @property
     def needs_person(self) -> bool:

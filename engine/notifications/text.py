@@ -32,6 +32,7 @@ def as_json(notification: Notification) -> dict[str, Any]:
         "event": notification.event.value,
         "at": notification.at,
         "campaign": notification.campaign,
+        "external_id": notification.external_id,
         "number": notification.number,
         "state": notification.state,
         "reason": _safe(notification.reason),

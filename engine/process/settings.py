@@ -100,7 +100,7 @@ class ServiceSettings:
     `silence_s` is how late a status may arrive. An attempt in doubt without a status for longer was probably
     not sent. `proxy_url` is the HTTP proxy for the service; it is a secret, since it may hold a password.
     `access_token_file` is the file in which a sender looks for a new token; None if the token is from
-    elsewhere.
+    elsewhere. `ca_file` has certificates that are trusted besides those of the system.
     """
 
     base_url: str
@@ -115,6 +115,7 @@ class ServiceSettings:
     silence_s: float = SILENCE_S
     proxy_url: SecretStr | None = None
     access_token_file: Path | None = None
+    ca_file: Path | None = None
 
     @property
     def proxy(self) -> str | None:
@@ -164,6 +165,10 @@ class Settings(BaseSettings):
     """The value of `messaging_product` and of similar fields."""
     proxy_url: ProxyUrl | None = None
     """An HTTP proxy on the way to the service, such as `http://user:password@proxy:3128`."""
+    ca_file: FilePath | None = None
+    """A file of certificates (PEM) that are trusted besides those of the system: for a service with a
+    certificate of your own authority, or for a proxy that opens TLS.
+    """
     tag: bool = True
     """`false` for a service that refuses `biz_opaque_callback_data`. Recipients in doubt are then settled by
     number and recipient.
@@ -251,6 +256,7 @@ class Settings(BaseSettings):
             silence_s=self.silence_s,
             proxy_url=self.proxy_url,
             access_token_file=secret_path("access_token"),
+            ca_file=self.ca_file,
         )
 
     def disk(self) -> Disk | None:

@@ -31,13 +31,13 @@ class Dispatcher:
     def __init__(
         self, phone_number_id: str, transport: Transport, bucket: TokenBucket, on_outcome: OutcomeHandler
     ) -> None:
-        self.pacer = Pacer(bucket, self.serve, self._failed)
         self.queue = ClaimedQueue()
+        self._feedback = ReplyFeedback(bucket, self.queue)
+        self.pacer = Pacer(bucket, self.serve, self._failed, self._feedback.awake)
         self.failure: BaseException | None = None  # of the pace, or of the handling of outcomes
         self._phone_number_id = phone_number_id
         self._transport = transport
         self._on_outcome = on_outcome
-        self._feedback = ReplyFeedback(bucket, self.queue)
         self._opener = ConnectionOpener(
             phone_number_id, transport, self.pacer, self.queue, self._settle, self._failed
         )

@@ -27,7 +27,8 @@ class Pacer:
 
     `on_due(n, loop)` is called when n permits are due beyond those that somebody waits for. It may take
     permits from the bucket, and returns False if there is nothing to send. `on_failure` gets the error that a
-    tick raises; the other numbers of the process continue.
+    tick raises; the other numbers of the process continue. `on_look(now_ns)` is called at each tick, at least
+    every TICK_NS_MAX.
     """
 
     def __init__(
@@ -35,10 +36,12 @@ class Pacer:
         bucket: TokenBucket,
         on_due: Callable[[int, Busyness], bool],
         on_failure: Callable[[Exception], None],
+        on_look: Callable[[int], None] = lambda _: None,
     ) -> None:
         self.bucket = bucket
         self.on_failure = on_failure
         self._on_due = on_due
+        self._on_look = on_look
         self._loop = asyncio.get_running_loop()
         # the waiters, each with the time when its claim expires
         self._waiters: deque[tuple[asyncio.Future[None], int]] = deque()
@@ -72,6 +75,7 @@ class Pacer:
 
     def tick(self, now_ns: int, loop: Busyness = Busyness.CALM) -> int:
         """Wake the waiters whose permits are due, and return the nanoseconds until the next useful tick."""
+        self._on_look(now_ns)
         if self._waiters:
             self._wake_expired()
         due = self.bucket.available(now_ns)

@@ -5,7 +5,7 @@ from drumbeat.engine.core.histogram import Histogram
 from drumbeat.engine.core.pace.arrival_estimate import ArrivalEstimate
 from drumbeat.engine.core.pace.in_flight import InFlightLimit, SendState
 from drumbeat.engine.core.pace.loop_load import Busyness
-from drumbeat.engine.core.pace.token_bucket import TokenBucket
+from drumbeat.engine.core.pace.token_bucket import GUARD_SPARE_NS, UNEVEN_SPARE_NS, TokenBucket
 from drumbeat.engine.sending.claimed_queue import ClaimedQueue
 
 # The bounds of the histogram of request durations. After 30 s without a reply, a request ends.
@@ -36,6 +36,9 @@ class ReplyFeedback:
         if not self.loop:
             self._limit.observe_latency(now_ns - written_ns)
 
+    def awake(self, now_ns: int) -> None:
+        self._arrivals.awake(now_ns)
+
     def went_idle(self) -> None:
         self._limit.went_idle()
 
@@ -43,6 +46,7 @@ class ReplyFeedback:
         self.durations.observe(self._durations_ns)
         self._durations_ns.clear()
         self._arrivals.learn(self._replies, self._limit.latency_ns, self._bucket.limit_per_s)
+        self._bucket.guard(UNEVEN_SPARE_NS if self._arrivals.is_uneven else GUARD_SPARE_NS)
 
     def writes_allowed(self, now_ns: int) -> int:
         """Return how many more requests may be written now."""

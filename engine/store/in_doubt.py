@@ -13,6 +13,7 @@ import asyncpg
 
 from drumbeat.engine.core.phone_digits import phones_named
 from drumbeat.engine.core.retry import SILENCE_S
+from drumbeat.engine.core.silence import probably_not_sent_at
 from drumbeat.engine.core.states import CampaignEvent, CampaignState, ReasonCode, with_indefinite_article
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.store.campaign_states import apply_if_allowed
@@ -32,13 +33,18 @@ class _SendsNothing(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class InDoubtGroup:
-    """The recipients in doubt for one reason at one number. `since` is the time of the oldest of them."""
+    """The recipients in doubt for one reason at one number. `since` is the time of the oldest of them.
+
+    `all_silent_at` is from when on all of them are probably not sent, if no event comes about them. It is
+    None while no events of the number arrive: then their silence says nothing.
+    """
 
     reason: str
     phone_number_id: str
     recipients: int
     probably_not_sent: int
     since: datetime
+    all_silent_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,12 @@ class InDoubtSummary:
     def since(self) -> datetime | None:
         return min((group.since for group in self.groups), default=None)
 
+    @property
+    def all_silent_at(self) -> datetime | None:
+        """Return from when on everybody in doubt is probably not sent to; None if that cannot be told."""
+        times = [group.all_silent_at for group in self.groups if group.all_silent_at is not None]
+        return max(times) if times and len(times) == len(self.groups) else None
+
 
 async def summarise_in_doubt(
     connection: Connection, campaign_id: int, *, silence_s: float = SILENCE_S
@@ -69,7 +81,20 @@ async def summarise_in_doubt(
     `probably_not_sent` counts those without an event for `silence_s` while their number had others.
     """
     rows = await connection.fetch(queries("in_doubt")["summary"], campaign_id, silence_s)
-    return InDoubtSummary(campaign_id, tuple(InDoubtGroup(**dict(row)) for row in rows))
+    return InDoubtSummary(campaign_id, tuple(_group(row, silence_s) for row in rows))
+
+
+def _group(row: asyncpg.Record, silence_s: float) -> InDoubtGroup:
+    return InDoubtGroup(
+        reason=row["reason"],
+        phone_number_id=row["phone_number_id"],
+        recipients=row["recipients"],
+        probably_not_sent=row["probably_not_sent"],
+        since=row["since"],
+        all_silent_at=probably_not_sent_at(
+            row["silence_begins"], row["last_event_at"], silence_s, row["now"]
+        ),
+    )
 
 
 async def resend(connection: Connection, campaign_id: int, actor: str) -> int:
@@ -83,13 +108,17 @@ async def resend(connection: Connection, campaign_id: int, actor: str) -> int:
     return await _defer(connection, campaign_id, actor, None, spends=0, budget=_UNBOUNDED)
 
 
-async def resend_by_policy(connection: Connection, *, silence_s: float = SILENCE_S) -> int:
+async def resend_by_policy(
+    connection: Connection, *, silence_s: float = SILENCE_S, campaign_id: int | None = None
+) -> int:
     """Apply the policies: `resend` sends again at once, `resend-silent` if an attempt was probably not sent.
 
-    Returns how many recipients. Each is sent to again POLICY_RESENDS_MAX times at most; then it waits for a
-    person.
+    `campaign_id` None means every campaign. Returns how many recipients. Each is sent to again
+    POLICY_RESENDS_MAX times at most; then it waits for a person.
     """
-    rows = await connection.fetch(queries("in_doubt")["campaigns_to_resend"], silence_s, POLICY_RESENDS_MAX)
+    rows = await connection.fetch(
+        queries("in_doubt")["campaigns_to_resend"], silence_s, POLICY_RESENDS_MAX, campaign_id
+    )
     total = 0
     for row in rows:
         only_after_s = silence_s if row["only_probably_not_sent"] else None

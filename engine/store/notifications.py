@@ -64,8 +64,21 @@ class Undelivered:
 async def add_of_campaign(
     connection: Connection, campaign_id: int, state: CampaignState, reason: str, code: ReasonCode | None
 ) -> None:
-    """Add a notification that the campaign got this state, if people are to be told of it."""
-    if (event := event_of(state, code)) is not None:
+    """Add a notification that the campaign got this state, if people are to be told of it.
+
+    The pauses of messages to one person are told together: one for each cause and hour, not one for each.
+    """
+    if event_of(state, code) is None:
+        return
+    told = await connection.fetchval(
+        queries("notifications")["told_of_messages"],
+        campaign_id,
+        NotificationEvent.CAMPAIGN_PAUSED,
+        code or "",
+        QUIET_S,
+    )
+    event = event_of(state, code, to_one=told is not None)
+    if event is not None and not told:
         await _add(connection, event, campaign_id=campaign_id, state=state, reason=reason, code=code)
 
 
@@ -158,6 +171,7 @@ async def _due(connection: Connection, row: asyncpg.Record) -> Due:
         recipients=recipients,
         counts=counts,
         on_unknown=row["on_unknown"],
+        external_id=row["external_id"],
     )
     return Due(row["notification_id"], Channel(row["channel"]), row["attempts"], notification)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,11 +10,16 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from drumbeat.campaigns.life.run import require_reachable
 from drumbeat.engine.api.lanes import LaneTransport
+from drumbeat.engine.api.service import service_of
+from drumbeat.engine.api.trust import CA_REMEDY, trust_of
 from drumbeat.engine.app import transport_of
 from drumbeat.engine.core.outcome import Accepted, NotSent
+from drumbeat.engine.errors import ConfigurationError, Unreachable
 from drumbeat.engine.process.settings import ServiceSettings
 from tests.api.lanes import lanes
+from tests.kit.certificates import make_certificate
 
 from .loopback import Conversation, Server, serving
 from .transports import ACCEPTED, PAYLOAD, aclosing_transport, answering, open_gate
@@ -24,14 +28,7 @@ from .transports import ACCEPTED, PAYLOAD, aclosing_transport, answering, open_g
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A certificate for localhost and its key, made for this run."""
-    home = tmp_path_factory.mktemp("tls")
-    key, chain = home / "key.pem", home / "chain.pem"
-    words = (
-        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
-        f" -keyout {key} -out {chain} -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1"
-    )
-    subprocess.run(words.split(), check=True, capture_output=True)
-    return chain, key
+    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 @asynccontextmanager
@@ -63,6 +60,42 @@ class TestTls:
         assert isinstance(outcome, NotSent)
         assert outcome.unreachable
         assert server.requests == []
+
+
+class TestTrust:
+    async def test_the_setting_reaches_the_transport_and_the_calls(
+        self, certificate: tuple[Path, Path]
+    ) -> None:
+        async with tls_server(certificate) as server:
+            service = ServiceSettings(server.base_url, SecretStr("t"), ca_file=certificate[0])
+            await require_reachable(service)
+            async with aclosing_transport(transport_of(service)) as transport:
+                assert await transport.send("1", PAYLOAD, open_gate) == Accepted("wamid.A")
+            async with service_of(service) as client:
+                assert await client.numbers.get("1")
+
+    async def test_what_is_not_trusted_is_named_with_the_setting(
+        self, certificate: tuple[Path, Path]
+    ) -> None:
+        async with tls_server(certificate) as server:
+            service = ServiceSettings(server.base_url, SecretStr("t"))
+            with pytest.raises(Unreachable, match=r"certificate is not trusted \(self-signed") as run:
+                await require_reachable(service)
+            async with service_of(service) as client:
+                with pytest.raises(Unreachable, match=r"certificate is not trusted \(self-signed") as call:
+                    await client.numbers.get("1")
+        for found in (run.value, call.value):
+            assert (found.exit_code, found.remedy) == (69, CA_REMEDY)
+        assert server.requests == []
+
+    @pytest.mark.parametrize("content", [None, b"", b"-----BEGIN CERTIFICATE-----\nno\n"])
+    def test_a_file_that_holds_no_certificate_is_named(self, tmp_path: Path, content: bytes | None) -> None:
+        file = tmp_path / "authority.pem"
+        if content is not None:
+            file.write_bytes(content)
+        with pytest.raises(ConfigurationError) as found:
+            trust_of(file)
+        assert found.value.where == str(file) and "DRUMBEAT_CA_FILE" in found.value.remedy
 
 
 async def proxying(server: Server, conversation: Conversation) -> None:

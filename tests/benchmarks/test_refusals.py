@@ -93,7 +93,7 @@ def test_an_address_where_nobody_listens_is_refused() -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "https://127.0.0.1:{port}",
+        "https://user:word@127.0.0.1:{port}",
         "ftp://127.0.0.1:{port}",
         "127.0.0.1:{port}",
         "http://user:word@127.0.0.1:{port}",

@@ -8,7 +8,7 @@ from drumbeat.campaigns.life import settling
 from drumbeat.campaigns.life.settling import until_settled
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.store.database import Connection, Pool
-from tests.kit.planted import plant_campaign
+from tests.kit.planted import FIRST_RANGE, age, plant_campaign, put_in_doubt
 
 
 @pytest.fixture(autouse=True)
@@ -61,3 +61,18 @@ async def test_whoever_watches_sees_the_sending_too(pool: Pool, connection: Conn
     await connection.execute("UPDATE range_counters SET sent = 0, delivered = 10")
     await connection.execute("UPDATE campaigns SET state = 'finished'")
     assert (await waiting).unsettled == 0  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("policy", ["hold", "resend-silent"])
+async def test_it_sends_again_when_the_policy_allows_that(
+    pool: Pool, connection: Connection, policy: str
+) -> None:
+    """The campaign runs again, so that whoever waits can send."""
+    campaign_id = await plant_campaign(connection, state="finished", on_unknown=policy)
+    await put_in_doubt(connection, FIRST_RANGE, 1)
+    await age(connection, 10)
+    waiting = asyncio.create_task(
+        until_settled(pool, campaign_id, timeout_s=1, stop=asyncio.Event(), silence_s=10)
+    )
+    status = await waiting
+    assert (status.state, status.in_doubt) == (("finished", 1) if policy == "hold" else ("running", 0))

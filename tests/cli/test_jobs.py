@@ -69,6 +69,9 @@ def test_the_rows_of_a_query_may_come_later(drumbeat: Drumbeat, manifest: Path, 
     manifest.write_text(manifest.read_text().replace('audience = "people.csv"\n', ""))
     query = ("--audience-database", database_url, "--audience-sql")
     assert error(drumbeat(*APPLY, *query, f"{sql} WHERE false", "--json"))["code"] == "not_ready"
+    bad = f"{sql} UNION ALL SELECT 'nobody', 'Bob', 'A-2'"
+    applied = drumbeat.ok(*APPLY, "--name", "daily/1", *query, bad, "--json").json
+    assert (applied["recipients"], Path(applied["rejects_file"]).name) == (1, "daily-1.rejects.csv")
     assert drumbeat.ok(*APPLY, *query, sql, "--json").json["recipients"] == 1
 
 

@@ -1,6 +1,7 @@
 """The console's own decisions, with plain values: limits of sign-ins, addresses, words, charts."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +31,7 @@ from drumbeat.campaigns.results.campaign_pages import needs_person
 from drumbeat.campaigns.results.number_progress import NumberProgress
 from drumbeat.campaigns.results.rates import RateHistory, RateLine
 from drumbeat.campaigns.results.variants import VariantResult
+from drumbeat.campaigns.texts import Texts, languages_in
 from drumbeat.engine.core.states import CampaignEvent, CampaignState, ReasonCode, RecipientState
 from drumbeat.engine.core.template.compiler import Placeholder
 from drumbeat.engine.errors import ConfigurationError
@@ -158,9 +160,19 @@ def test_only_a_proxy_of_ours_says_whose_request_it_is(
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_every_language_has_the_same_keys_and_places(code: str) -> None:
     first, words = texts_of(LANGUAGES[0]).words, texts_of(code).words
-    assert list(words) == list(first)
-    places = {key: set(re.findall(r"\{(\w+)\}", text)) for key, text in words.items()}
-    assert places == {key: set(re.findall(r"\{(\w+)\}", text)) for key, text in first.items()}
+    assert [key for key in words if _is_whole(key, words)] == [key for key in first if _is_whole(key, first)]
+    for key, text in words.items():
+        of_first = first[key if _is_whole(key, words) else key.rpartition("_")[0]]
+        free = set() if _is_whole(key, words) else {"count"}  # "one recipient" needs no figure
+        assert set(re.findall(r"\{(\w+)\}", text)) | free == set(re.findall(r"\{(\w+)\}", of_first)) | free, (
+            key
+        )
+
+
+def _is_whole(key: str, words: Mapping[str, str]) -> bool:
+    """Another plural form of a text stands beside it, and languages have different ones."""
+    text, _, form = key.rpartition("_")
+    return form not in ("zero", "one", "two", "few", "many") or text not in words
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
@@ -182,6 +194,8 @@ def test_every_state_reason_and_command_has_words(code: str) -> None:
     [
         (None, "de-DE,de;q=0.9,en;q=0.5", "de"),
         (None, "fr,de;q=0.5", "de"),
+        (None, "DE_at;q=0.9", "de"),
+        (None, "d", "en"),
         (None, "", "en"),
         ("en", "de", "en"),
         ("xx", "de", "de"),
@@ -277,3 +291,19 @@ def test_placeholders_get_the_column_that_their_name_or_example_names_and_no_oth
     examples = {"body 1": "city", "body 2": "A1", "body 3": "de", "body 4": "Mia"}
     guessed = guess_params(seen, places, examples, ("phone", "lang"))
     assert guessed == ["first_name", "City", "code", "", ""]
+
+
+def test_a_language_is_a_file_with_the_forms_and_signs_of_its_own() -> None:
+    """Polish has three forms of a count, and Portuguese no other form for 0 than for 1."""
+    words = {"people": "{count} osób", "people_one": "{count} osoba", "people_few": "{count} osoby"}
+    polish = Texts("pl", words)
+    assert [polish("people", count=count) for count in (1, 3, 5, "1,002")] == [
+        "1 osoba", "3 osoby", "5 osób", "1,002 osoby"
+    ]  # fmt: skip
+    assert Texts("pt_BR", {"n": "{count} pessoas", "n_one": "{count} pessoa"})("n", count=0) == "0 pessoa"
+    assert Texts("pt_BR", {"n": "{count} pessoas", "n_one": "uma pessoa"})("n", count=0) == "0 pessoas"
+    assert Texts("pt_BR", {}).number(1234.5, 1) == "1.234,5"
+    assert Texts("de_CH", {}).number(1234.5, 1) == "1’234.5"
+    assert Texts("pt_BR", {}).tag == "pt-BR"
+    assert languages_in("drumbeat.campaigns.console.texts") == LANGUAGES
+    assert LANGUAGES[0] == "en"

@@ -131,3 +131,8 @@ def test_waits_grow_to_an_hour_and_a_day_has_some_thirty_attempts() -> None:
 def test_a_limit_that_limits_no_failures_is_no_limit_of_failures(limit: str) -> None:
     with pytest.raises(ValueError):
         exceeds_max_failed(1, 10, limit)
+
+
+def test_of_a_message_to_one_person_only_a_pause_is_told() -> None:
+    told = {state: event_of(state, None, to_one=True) for state in CampaignState}
+    assert {state for state, event in told.items() if event} == {CampaignState.PAUSED}

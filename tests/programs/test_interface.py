@@ -112,6 +112,21 @@ async def test_failed_ones_are_retried_and_nobody_is_in_doubt(drumbeat_home: Dru
             await drumbeat.retry("spring", codes=[1], all_codes=True)
 
 
+async def test_a_clone_and_an_edit_take_rows(drumbeat_home: DrumbeatHome) -> None:
+    async with open_drumbeat() as drumbeat:
+        await drumbeat.sync()
+        await drumbeat.create(**options())
+        assert (await drumbeat.clone("spring", "summer", audience=PEOPLE[:2])).counts.recipients == 2
+        assert (await drumbeat.edit("summer", audience=iter(PEOPLE[:3]))).counts.recipients == 3
+        assert (await drumbeat.clone("summer", "autumn")).counts.recipients == 3
+        for action, lost_s in (("lost-time", None), ("resend", 5), ("lost-time", 0)):
+            with pytest.raises(UsageError, match="lost_s"):
+                await drumbeat.settle("spring", action, lost_s=lost_s)  # type: ignore[arg-type]
+        await drumbeat.start("spring")
+        await drumbeat.pause("spring")
+        assert (await drumbeat.settle("spring", "lost-time", lost_s=60)).action == "lost-time"
+
+
 async def test_one_message_and_a_person_who_says_stop(
     drumbeat_home: DrumbeatHome, drumbeat_clock: ServiceClock
 ) -> None:

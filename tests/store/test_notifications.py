@@ -9,6 +9,7 @@ from drumbeat.campaigns.life.control import cancel, pause, pause_all
 from drumbeat.campaigns.life.prune import prune
 from drumbeat.engine.core.notification import Channel
 from drumbeat.engine.core.states import CampaignEvent, ReasonCode
+from drumbeat.engine.notifications.text import as_json
 from drumbeat.engine.store.campaign_states import apply_event, apply_if_allowed
 from drumbeat.engine.store.closing import finish_campaign
 from drumbeat.engine.store.database import Connection, Pool
@@ -312,3 +313,21 @@ async def test_a_prune_removes_old_notifications(pool: Pool) -> None:
     await prune(pool, older_than_days=90, dry_run=False)
     assert await pool.fetchval("SELECT count(*) FROM notifications") == 1
     assert await pool.fetchval("SELECT count(*) FROM notification_deliveries") == len(BOTH)
+
+
+async def test_messages_to_one_person_tell_no_end_and_each_cause_of_a_pause_once(
+    connection: Connection,
+) -> None:
+    messages = [await plant_campaign(connection, priority="urgent") for _ in range(3)]
+    await connection.execute("UPDATE campaigns SET external_id = 'reset-' || campaign_id")
+    await finish_campaign(connection, messages[0].campaign_id)
+    assert await events(connection) == []
+    for message in messages[1:]:
+        await apply_event(connection, message.campaign_id, *TOKEN)
+    (told,) = await taken(connection)
+    first = messages[1].campaign_id
+    assert told.notification.external_id == f"reset-{first}"
+    assert as_json(told.notification)["external_id"] == f"reset-{first}"
+    campaign = await plant_campaign(connection)
+    await apply_event(connection, campaign.campaign_id, *TOKEN)
+    assert await events(connection) == ["campaign_paused"] * 2

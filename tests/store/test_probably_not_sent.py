@@ -82,6 +82,31 @@ async def test_after_a_gap_in_the_events_the_wait_starts_again(connection: Conne
         assert await resend_by_policy(connection) == not_sent
 
 
+async def test_the_time_is_told_when_all_of_them_are_probably_not_sent(connection: Connection) -> None:
+    """It is that of the last one, and begins anew after a gap; of a number without events nobody can tell."""
+    campaign = await plant_campaign(connection)
+    await put_in_doubt(connection, FIRST_RANGE, 1, 2)
+    await age(connection, 100)
+    await connection.execute(
+        "UPDATE pending_attempts SET since = now() - interval '50 seconds' WHERE seq = 2"
+    )
+
+    async def told_in_s() -> float | None:
+        summary = await summarise_in_doubt(connection, campaign)
+        (group,) = [group for group in summary.groups if group.phone_number_id != "silent"]
+        assert group.all_silent_at is not None
+        left: float = await connection.fetchval(
+            "SELECT extract(epoch FROM $1::timestamptz - now())::float8", group.all_silent_at
+        )
+        return left if summary.all_silent_at else None
+
+    assert await told_in_s() == pytest.approx(850, abs=20)
+    await connection.execute("UPDATE event_flow SET flows_since = now() - interval '10 seconds'")
+    assert await told_in_s() == pytest.approx(890, abs=20)
+    await put_in_doubt(connection, FIRST_RANGE, 3, number="silent")
+    assert await told_in_s() is None
+
+
 @pytest.mark.parametrize(
     ("tagged", "recipient"),
     [(True, "5511980000002"), (False, "5511980000002"), (False, "551180000002")],

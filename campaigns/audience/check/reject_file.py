@@ -17,12 +17,14 @@ from types import TracebackType
 from typing import TextIO
 
 from drumbeat.campaigns.audience.open.formats import stem
+from drumbeat.campaigns.options.sources import STANDARD_INPUT
 from drumbeat.campaigns.output.output_file import is_stream, output_file, require_other_file
 from drumbeat.campaigns.output.spreadsheet import safe_cell
 from drumbeat.campaigns.reject import KNOWN_PHONES, VALUE_CHARACTERS_MAX, Reject
 from drumbeat.engine.errors import ConfigurationError
 
 FIRST_MAX = 1_000  # rejects kept in memory, for a program that gave the rows; more are counted
+NAME_BYTES_MAX = 200  # of a file's name, which Linux limits to 255
 HEADER = ("line", "code", "column", "reason", "value")
 
 _HEADER_LINE = ",".join(HEADER)
@@ -40,6 +42,19 @@ def default_rejects_path(audience: Path, kind: str = "rejects") -> Path:
     is_writable = os.access(beside, os.W_OK | os.X_OK)
     directory = beside if is_writable and not is_open else Path.cwd()
     return directory / f"{stem(audience)}.{kind}.csv"
+
+
+def rejects_path_of(campaign: str, audience: Path | None) -> Path:
+    """Return the path of a campaign's list of rejects: beside its audience file. If the rows come from
+    elsewhere, such as a query or a pipe, the list has the campaign's name and is in the working directory.
+    """
+    if audience is not None and audience != STANDARD_INPUT and not is_stream(audience):
+        return default_rejects_path(audience)
+    return Path.cwd() / f"{_file_name(campaign)}.rejects.csv"
+
+
+def _file_name(campaign: str) -> str:
+    return campaign.replace("/", "-").encode()[:NAME_BYTES_MAX].decode(errors="ignore")
 
 
 def spreadsheet_safe(value: str) -> str:

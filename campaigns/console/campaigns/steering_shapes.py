@@ -183,5 +183,6 @@ class Doubts(TypedDict):
     in_doubt: int
     probably_not_sent: int
     since: datetime | None
+    all_silent_at: datetime | None
     groups: list[InDoubtGroup]
     may_resend: bool

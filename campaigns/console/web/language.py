@@ -11,11 +11,12 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup, escape
 
-from drumbeat.campaigns.texts import Texts, is_near, words_of
+from drumbeat.campaigns.texts import Texts, is_near, languages_in, words_of
 
 __all__ = ["COOKIE", "LANGUAGES", "PageTexts", "Texts", "choose_language", "texts_of"]
 
-LANGUAGES = ("en", "de")
+CONSOLE_TEXTS, RESULT_TEXTS = "drumbeat.campaigns.console.texts", "drumbeat.campaigns.results.texts"
+LANGUAGES = languages_in(CONSOLE_TEXTS)
 COOKIE = "drumbeat_language"
 _PLACES = ("sending.", "message.option_", "list.")  # where the label of an option stands among the texts
 
@@ -74,9 +75,7 @@ class PageTexts(Texts):
 
 @cache
 def texts_of(code: str, zone: str = "UTC") -> PageTexts:
-    words = words_of("drumbeat.campaigns.results.texts", code) | words_of(
-        "drumbeat.campaigns.console.texts", code
-    )
+    words = words_of(RESULT_TEXTS, code) | words_of(CONSOLE_TEXTS, code)
     return PageTexts(code, words, zone)
 
 
@@ -85,7 +84,14 @@ def choose_language(chosen: str | None, accepted: str) -> str:
     if chosen in LANGUAGES:
         return str(chosen)
     for part in accepted.split(","):
-        code = part.split(";")[0].strip().lower()[:2]
-        if code in LANGUAGES:
+        asked = part.split(";")[0].strip().replace("-", "_")
+        if (code := _nearest(asked)) is not None:
             return code
     return LANGUAGES[0]
+
+
+def _nearest(asked: str) -> str | None:
+    """Return the language itself, else the first one of another country: `pt_BR` for `pt` and `pt_PT`."""
+    same = [code for code in LANGUAGES if code.lower() == asked.lower()]
+    alike = [code for code in LANGUAGES if code.split("_")[0].lower() == asked.split("_")[0].lower()]
+    return next(iter(same + alike), None)

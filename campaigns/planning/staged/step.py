@@ -16,7 +16,7 @@ from drumbeat.campaigns.audience.check.glimpse import with_remedy
 from drumbeat.campaigns.audience.check.parallel_check import staged_batches
 from drumbeat.campaigns.audience.check.reject_file import (
     RejectFile,
-    default_rejects_path,
+    rejects_path_of,
     require_no_reject_list,
 )
 from drumbeat.campaigns.audience.check.row_check import require_known_countries
@@ -90,7 +90,7 @@ async def stage_audience(opened: Opened, checked: Checked, *, keeps_rejects: boo
     is_given = isinstance(spec.source, GivenRows)
     # A program that gives the rows gets the rejected ones back, and expects no file.
     unlisted = is_given and spec.rejects is None
-    listed = spec.rejects or default_rejects_path(spec.audience_file or Path("audience"))
+    listed = spec.rejects or rejects_path_of(spec.name, spec.audience_file)
     with RejectFile(Path(os.devnull) if unlisted else listed, spec.audience_file) as rejects:
         table = await asyncio.to_thread(opened.source.table)
         require_no_reject_list(table.header, table.name)

@@ -13,6 +13,12 @@ token_bucket.py: when the next message may be written. One permit allows one wri
 arrival_estimate.py: from when a request counts in that ring.
   late reply: moves its request to its arrival, because the service counts arrivals, not writes
       test_arrival_estimate (stalls); benchmarks/pacing
+  many late replies: the service is uneven, and a late reply shows no late arrival
+      test_arrival_estimate (uneven); benchmarks/pacing
+  silence of an uneven service: what was written in it arrived at its end
+      test_arrival_estimate (uneven, stalls)
+  silence while this process stood still: shows nothing
+      test_arrival_estimate (stood still)
 rate_governor.py: the bucket's rate, between a floor and the limit.
   throttled replies of a second: lower the rate to what the service took, because it takes less than its limit
       test_rate_governor (waste against the true limit)

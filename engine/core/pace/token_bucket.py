@@ -18,6 +18,8 @@ HEADROOM = 0.995
 # Added to the guard's second for short delays on the way. Longer delays show in late replies
 # (`engine.core.pace.arrival_estimate`).
 GUARD_SPARE_NS = 2_000_000
+# Of an uneven service, short delays do not show. Below the 5 ms that HEADROOM leaves.
+UNEVEN_SPARE_NS = 4_000_000
 GUARD_SECOND_NS = SECOND_NS + GUARD_SPARE_NS
 # Lateness that the schedule forgives. A process that shares its core is suspended for 10 to 80 ms at a time,
 # and the ring repeats each gap in every later second. With 5 ms that costs half of 1,000/s; with 60 ms 0.06 %
@@ -152,6 +154,11 @@ class TokenBucket:
         if index < len(ring) and ring[index] == written_ns:
             del ring[index]
             insort(ring, arrived_ns)
+
+    def guard(self, spare_ns: int) -> None:
+        """Keep this much more than a second between a write and the write `limit` writes later."""
+        second_ns = SECOND_NS + spare_ns
+        self._guard_ns = second_ns if self.limit_per_s >= 1 else int(second_ns / self.limit_per_s)
 
     def hold_until(self, until_ns: int) -> None:
         """Give no permit before `until_ns`, whatever limits and rates are set meanwhile."""

@@ -70,6 +70,7 @@ class DistantService:
         now_ns, learn_ns, end_ns = 0, 0, seconds * SECOND_NS
         while now_ns < end_ns:
             self._come_in(now_ns)
+            self._estimate.awake(now_ns)
             if now_ns >= learn_ns:
                 learn_ns = now_ns + LEARN_PERIOD_NS
                 self._estimate.learn(self._answers, self._in_flight.latency_ns, self._limit_per_s)
@@ -83,7 +84,9 @@ class DistantService:
     def _next(self, now_ns: int, learn_ns: int) -> int:
         """When something happens next: a permit, a measurement, or a reply, read when it comes."""
         tick_ns = (
-            now_ns + max(2 * MS, self._bucket.wait_ns(now_ns)) + self._chance.randrange(self._wake_late_ns)
+            now_ns
+            + max(2 * MS, min(20 * MS, self._bucket.wait_ns(now_ns)))
+            + self._chance.randrange(self._wake_late_ns)
         )
         coming = [events[0][0] for events in (self._under_way, self._replies) if events]
         own_ns = self._chance.randrange(8 * MS, 80 * MS) if self._stalls_now() else 0

@@ -11,7 +11,9 @@ SELECT pending_attempts.reason, pending_attempts.phone_number_id, count(*) AS re
        count(*) FILTER (WHERE pending_attempts.since <= now() - make_interval(secs => $2)
                           AND event_flow.last_event_at >= pending_attempts.since + make_interval(secs => $2)
                           AND event_flow.flows_since <= event_flow.last_event_at - make_interval(secs => $2))
-           AS probably_not_sent
+           AS probably_not_sent,
+       max(greatest(pending_attempts.since, event_flow.flows_since)) AS silence_begins,
+       max(event_flow.last_event_at) AS last_event_at, now() AS now
 FROM ranges
 JOIN pending_attempts ON pending_attempts.range_id = ranges.range_id AND pending_attempts.state = 'unknown'
 JOIN recipient_states ON recipient_states.range_id = pending_attempts.range_id
@@ -29,13 +31,15 @@ WHERE ranges.campaign_id = $1 AND ranges.range_id > $2
 ORDER BY ranges.range_id LIMIT $3;
 
 -- name: campaigns_to_resend
--- Campaigns whose policy sends to recipients in doubt again. only_probably_not_sent: not to the others.
+-- Campaigns whose policy sends to recipients in doubt again. only_probably_not_sent: not to the others. $3: only this campaign;
+-- NULL: all.
 SELECT DISTINCT campaigns.campaign_id, campaigns.on_unknown = 'resend-silent' AS only_probably_not_sent
 FROM pending_attempts
 JOIN ranges ON ranges.range_id = pending_attempts.range_id
 JOIN campaigns ON campaigns.campaign_id = ranges.campaign_id
 LEFT JOIN event_flow ON event_flow.phone_number_id = pending_attempts.phone_number_id
 WHERE pending_attempts.state = 'unknown' AND pending_attempts.transient_failures < $2
+  AND ($3::bigint IS NULL OR campaigns.campaign_id = $3)
   AND campaigns.state IN ('running', 'paused', 'finished')
   AND (campaigns.expires_at IS NULL OR campaigns.expires_at > now())
   AND (campaigns.on_unknown = 'resend'

@@ -19,6 +19,14 @@ WITH latest AS (
 INSERT INTO notification_deliveries (notification_id, channel, due_at)
 SELECT notification_id, channel, tell_at FROM added, unnest($8::text[]) AS channel;
 
+-- name: told_of_messages
+-- Of a message to one person: whether the same cause of such a message was told in the last $4 seconds. NULL: it is a campaign.
+SELECT CASE WHEN campaigns.priority = 'urgent' THEN EXISTS (
+    SELECT 1 FROM notifications JOIN campaigns AS others USING (campaign_id)
+    WHERE others.priority = 'urgent' AND notifications.event = $2 AND notifications.reason_code = $3
+      AND notifications.tell_at > now() - make_interval(secs => $4)) END
+FROM campaigns WHERE campaigns.campaign_id = $1;
+
 -- name: told_by_campaigns
 -- Returns true if the campaigns of a stopped number tell of it: each of them is about to be paused, because all of its numbers
 -- are stopped.
@@ -66,7 +74,7 @@ JOIN notifications USING (notification_id)
 LEFT JOIN campaigns USING (campaign_id)
 WHERE delivery.notification_id = due.notification_id AND delivery.channel = due.channel
 RETURNING delivery.notification_id, delivery.channel, delivery.attempts, notifications.public_id, notifications.event,
-          notifications.happened_at, notifications.campaign_id, campaigns.name AS campaign, campaigns.on_unknown,
+          notifications.happened_at, notifications.campaign_id, campaigns.name AS campaign, campaigns.external_id, campaigns.on_unknown,
           notifications.phone_number_id, notifications.state, notifications.reason, notifications.reason_code;
 
 -- name: record
