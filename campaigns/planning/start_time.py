@@ -16,7 +16,7 @@ class StartsAtOnce(UsageError):
         why = "it would have no start time" if start_at is None else f"its start {start_at} has passed"
         super().__init__(
             f'the campaign "{name}" would send at once: {why}',
-            remedy="choose a later start, or say that it may start now: --now, in the interface `now`",
+            remedy="choose a later start, or say that it may start now, with --now",
         )
 
 

@@ -4,17 +4,19 @@ Each phone gets a campaign of its own, as `message send` makes one: so its messa
 recorded, and a suppressed phone is skipped. The campaign that is tested does not change.
 """
 
+import asyncio
+import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from drumbeat.campaigns.changing.send_message import plan_message
 from drumbeat.campaigns.life.control import start
 from drumbeat.campaigns.options.param_texts import is_link
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.options.template_options import options_of_media
 from drumbeat.campaigns.phones.normaliser import read_phone
+from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.preview.recipient import ChosenRecipient
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.template.placeholder import MEDIA
@@ -48,7 +50,11 @@ async def plan_tests(
     """Store a campaign for each phone, and return their names. Raise the errors of `create_campaign`."""
     names = await _new_names(url, chosen.campaign, len(phones))
     for name, phone in zip(names, phones, strict=True):
-        await plan_message(url, _spec(chosen, name), f"+{phone}", disk=disk, open_uploads=open_uploads)
+        with tempfile.TemporaryDirectory(prefix="drumbeat-test-") as directory:
+            audience = Path(directory) / "recipient.csv"
+            await asyncio.to_thread(audience.write_text, f"phone\n+{phone}\n", "utf-8")
+            spec = replace(_spec(chosen, name), read_from=audience, region=None, is_urgent=True)
+            await create_campaign(url, spec, disk=disk, open_uploads=open_uploads)
     return names
 
 

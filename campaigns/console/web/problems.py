@@ -15,6 +15,7 @@ from aiohttp import web
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from drumbeat.campaigns.console.web.program_words import program_place, program_words
 from drumbeat.campaigns.life.category import CategoryChanged
 from drumbeat.campaigns.planning.change import NameTaken
 from drumbeat.campaigns.planning.start_time import StartsAtOnce
@@ -125,10 +126,10 @@ class Problem:
             "type": TYPE + self.code,
             "title": HTTPStatus(self.status).phrase,
             "status": self.status,
-            "detail": self.what,
+            "detail": program_words(self.what),
             "code": self.code,
-            "where": self.where,
-            "remedy": self.remedy,
+            "where": program_place(self.where),
+            "remedy": program_words(self.remedy),
             "key": "" if self.texts is None else self.texts["key"],
         }
 
