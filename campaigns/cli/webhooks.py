@@ -14,6 +14,7 @@ from drumbeat.engine.api.service import Service
 from drumbeat.engine.core.sanitise import sanitise
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.notifications.notifier import notifying
+from drumbeat.engine.notifications.status_posts import posting_statuses
 from drumbeat.engine.process.probes import PATHS as PROBES
 from drumbeat.engine.process.secret_file import SecretFile
 from drumbeat.engine.process.settings import RereadSecret, Settings, load_settings, secret_path
@@ -54,7 +55,10 @@ def serve(
 
     async def task(pool: Pool, settings: Settings) -> int:
         with stop_on_signals() as stop:
-            async with notifying(pool, settings.notifications(), stop.event):
+            async with (
+                notifying(pool, settings.notifications(), stop.event),
+                posting_statuses(pool, settings.status_posts(), stop.event),
+            ):
                 await serve_webhooks(
                     pool,
                     secrets.present,
@@ -68,6 +72,7 @@ def serve(
                     reread=secrets.reread,
                     path=path,
                     installation=settings.installation,
+                    feeds=settings.feeds_statuses,
                 )
         return stop.exit_code
 
