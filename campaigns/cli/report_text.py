@@ -5,6 +5,7 @@ from typing import Any
 
 from drumbeat.campaigns.cli.status_text import audience_sum
 from drumbeat.campaigns.command_text import command_text, flag
+from drumbeat.campaigns.duration import duration
 from drumbeat.campaigns.options.identity import RETRY_OF
 from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.campaigns.results.report import NumberReport, ReasonCount, Report
@@ -101,6 +102,10 @@ def _numbers(report: Report) -> Iterator[str]:
     yield from map(_number_line, report.numbers)
     if (cpu_us := report.cpu_us_per_message) is not None:
         yield f"  CPU per message: {cpu_us:,.0f} µs"
+    if (limited := report.limited) is not None:
+        yield f"  limited by {limited.words}"
+        slowed, idle = duration(limited.slowed_s), duration(limited.idle_s)
+        yield f"  {slowed} more than at the limits; nothing was sent for {idle}"
 
 
 def _audits(report: Report) -> Iterator[str]:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from drumbeat.campaigns.options.identity import shown
+from drumbeat.campaigns.results.limited import Limited, what_limited
 from drumbeat.campaigns.results.status import CampaignStatus, campaign_status
 from drumbeat.campaigns.results.variants import VariantResult, results_json, variant_results, verdicts
 from drumbeat.campaigns.sql import statements
@@ -92,6 +93,11 @@ class Report:
         accepted = sum(number.accepted for number in self.numbers)
         return 1e6 * sum(number.cpu_s for number in self.numbers) / accepted if accepted else None
 
+    @property
+    def limited(self) -> Limited | None:
+        """Return what limited the sending; None if too little was sent to tell."""
+        return what_limited(self.numbers)
+
     def as_json(self) -> dict[str, Any]:
         cpu_us = self.cpu_us_per_message
         return {
@@ -113,6 +119,7 @@ class Report:
             },
             "numbers": [_number_json(number) for number in self.numbers],
             "cpu_us_per_message": None if cpu_us is None else round(cpu_us, 1),
+            "limited": None if self.limited is None else asdict(self.limited),
             "audits": [asdict(audit) for audit in self.audits],
             "pruned": self.pruned,
             "variants": results_json(self.variants),

@@ -35,11 +35,13 @@ async def serve(
     reread: Callable[[], Secrets | None] = lambda: None,
     path: str = CALLBACK_PATH,
     installation: str = INSTALLATION,
+    feeds: bool = False,
 ) -> None:
     """Receive and reconcile until `stop` is set, then drain. `on_listening` gets the callback's URL once.
 
     The callback is at `path`. `accounts` are the ids of our business accounts; empty if they are not known.
-    `reread` returns the secrets if they were replaced. It is called every second.
+    `feeds`: applied statuses are kept for programs. `reread` returns the secrets if they were replaced. It is
+    called every second.
 
     Raises ConfigurationError if the process cannot listen on host and port. After a stop it returns within
     seconds, and everything that was answered with 200 is committed. A bug in any part ends it and is raised.
@@ -51,7 +53,9 @@ async def serve(
         intake, metrics, probes_of(pool, intake, metrics, installation), secrets, limits, path
     )
     metrics.refusals = receiver.refusals.counts
-    reconciler = Reconciler(pool, metrics, committed, intervals, product=product, accounts=accounts)
+    reconciler = Reconciler(
+        pool, metrics, committed, intervals, product=product, accounts=accounts, feeds=feeds
+    )
     async with listening(receiver, intake, host, port, pool=pool, on_bug=stop.set) as url:
         on_listening(url)
         following = asyncio.create_task(_follow_secrets(receiver, reread))

@@ -46,6 +46,7 @@ async def test_what_is_posted() -> None:
         "event": "campaign_paused",
         "at": "2026-01-02T03:04:05Z",
         "campaign": "spring sale",
+        "external_id": None,
         "number": None,
         "state": "paused",
         "reason": "no [31mtoken for ***4321",

@@ -10,6 +10,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from drumbeat.campaigns.console.web.shapes import Asked, Limit
+from drumbeat.campaigns.results.limited import Limited
 from drumbeat.campaigns.results.number_progress import NumberProgress
 from drumbeat.campaigns.results.report import Audit, ReasonCount
 from drumbeat.engine.core.forecast import NumberShare
@@ -190,6 +191,7 @@ class Report(_Progress):
     reasons: dict[str, list[ReasonCount]]
     numbers: list[ReportedNumber]
     cpu_us_per_message: float | None
+    limited: Limited | None
     audits: list[Audit]
     pruned: bool
     variants: list[dict[str, Any]]
