@@ -15,7 +15,7 @@ FULL_CORE_SHARE = 0.85  # above it, replies wait for the process
 
 
 class LimitedBy(StrEnum):
-    """What limited it. Written in JSON: never renamed."""
+    """The limit of a sending. Written in JSON: never renamed."""
 
     PACE = "pace"
     THROTTLES = "throttles"
@@ -24,7 +24,7 @@ class LimitedBy(StrEnum):
 
 
 class Sent(Protocol):
-    """What one number sent for the campaign. `active_s` is the time spent sending, without pauses."""
+    """The work of one number for the campaign. `active_s` is the time spent sending, without pauses."""
 
     @property
     def limit_per_s(self) -> float: ...
@@ -44,7 +44,8 @@ class Sent(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limited:
-    """What limited a campaign. `slowed_s` is how much longer its slowest number took than at its limit.
+    """The limit of a campaign's sending. `slowed_s` is how much longer its slowest number took than at its
+    limit.
     `idle_s` is how long nothing was sent between the first and the last request: paused, outside its hours,
     at a messaging limit, or behind other campaigns.
     """
