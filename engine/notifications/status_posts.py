@@ -15,7 +15,7 @@ import aiohttp
 import orjson
 
 from drumbeat.engine.backoff import notification_wait_s
-from drumbeat.engine.notifications.webhook import SIGNATURE_HEADER, signature
+from drumbeat.engine.notifications.signed_post import SIGNATURE_HEADER, signature
 from drumbeat.engine.process.event_log import get_logger
 from drumbeat.engine.process.notification_settings import WebhookSettings
 from drumbeat.engine.process.throttled_log import ThrottledLog

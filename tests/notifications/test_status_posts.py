@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 from pydantic import SecretStr
 
+from drumbeat.engine.notifications.signed_post import SIGNATURE_HEADER, signature
 from drumbeat.engine.notifications.status_posts import StatusPoster
-from drumbeat.engine.notifications.webhook import SIGNATURE_HEADER, signature
 from drumbeat.engine.process.notification_settings import WebhookSettings
 from drumbeat.engine.store.database import Connection, Pool
 from drumbeat.engine.store.status_applier import apply_statuses
