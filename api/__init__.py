@@ -26,7 +26,6 @@ from drumbeat.api.options import (
 from drumbeat.api.planning import Preview
 from drumbeat.api.results import Recipient
 from drumbeat.campaigns.account.numbers import BusinessNumber, ResumedNumber
-from drumbeat.campaigns.account.subscriptions import NewSubscription, Subscription
 from drumbeat.campaigns.account.templates import StoredTemplate
 from drumbeat.campaigns.campaign import Campaign
 from drumbeat.campaigns.changing.delete import DeletedCampaign
@@ -47,6 +46,7 @@ from drumbeat.campaigns.results.export_files import ExportForm
 from drumbeat.campaigns.results.person import Person, PersonCampaign
 from drumbeat.campaigns.results.report import Report
 from drumbeat.campaigns.results.status import CampaignStatus
+from drumbeat.campaigns.results.subscriptions import NewSubscription, Subscription
 from drumbeat.engine.api.service_error import ServiceError
 from drumbeat.engine.core.recipient_event import EventKind
 from drumbeat.engine.core.states import CampaignState, IllegalTransition, ReasonCode, RecipientState

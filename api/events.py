@@ -3,9 +3,9 @@
 from collections.abc import Collection
 
 from drumbeat.api.installation import Installation, reported
-from drumbeat.campaigns.account import subscriptions as stored
-from drumbeat.campaigns.account.subscriptions import NewSubscription, Subscription
 from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.results import subscriptions as stored
+from drumbeat.campaigns.results.subscriptions import NewSubscription, Subscription
 from drumbeat.engine.core.recipient_event import EventKind
 from drumbeat.engine.store.recipient_events import EventPage
 

@@ -5,18 +5,18 @@ from typing import Annotated
 
 import typer
 
-from drumbeat.campaigns.account.subscriptions import (
+from drumbeat.campaigns.actor import actor
+from drumbeat.campaigns.cli.confirmation import confirm
+from drumbeat.campaigns.cli.options import Json, Yes
+from drumbeat.campaigns.cli.printing import note, print_json, print_rows
+from drumbeat.campaigns.cli.task_runner import with_database
+from drumbeat.campaigns.results.subscriptions import (
     Subscription,
     add_subscription,
     find_subscription,
     list_subscriptions,
     remove_subscription,
 )
-from drumbeat.campaigns.actor import actor
-from drumbeat.campaigns.cli.confirmation import confirm
-from drumbeat.campaigns.cli.options import Json, Yes
-from drumbeat.campaigns.cli.printing import note, print_json, print_rows
-from drumbeat.campaigns.cli.task_runner import with_database
 from drumbeat.engine.core.recipient_event import EventKind
 from drumbeat.engine.core.sanitise import sanitise
 from drumbeat.engine.errors import ConfigurationError

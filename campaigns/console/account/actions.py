@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from drumbeat.campaigns.account import numbers, subscriptions, templates
-from drumbeat.campaigns.account.subscriptions import NewSubscription
+from drumbeat.campaigns.account import numbers, templates
 from drumbeat.campaigns.console.account.shapes import (
     DeletedTemplate,
     LimitRequest,
@@ -24,6 +23,8 @@ from drumbeat.campaigns.console.web.access import Caller
 from drumbeat.campaigns.console.web.cache import Kind, changes
 from drumbeat.campaigns.console.web.context import Console
 from drumbeat.campaigns.console.web.shapes import Removed
+from drumbeat.campaigns.results import subscriptions
+from drumbeat.campaigns.results.subscriptions import NewSubscription
 from drumbeat.engine.api.endpoints.templates import NewTemplate
 
 NUMBERS: Kind[None, list[numbers.BusinessNumber]] = Kind("numbers")

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 from drumbeat.campaigns.account.numbers import list_numbers
-from drumbeat.campaigns.account.subscriptions import (
-    Subscription,
-    find_subscription,
-    list_subscriptions,
-    read_events,
-)
 from drumbeat.campaigns.account.templates import list_templates, templates_named
 from drumbeat.campaigns.console.account.shapes import (
     AuditQuery,
@@ -22,6 +16,12 @@ from drumbeat.campaigns.console.account.shapes import (
 from drumbeat.campaigns.console.web.context import Console
 from drumbeat.campaigns.console.web.users import list_tokens, list_users
 from drumbeat.campaigns.results.audit_pages import AuditPage, audit_page
+from drumbeat.campaigns.results.subscriptions import (
+    Subscription,
+    find_subscription,
+    list_subscriptions,
+    read_events,
+)
 from drumbeat.engine.store.recipient_events import EventPage
 
 

@@ -9,11 +9,11 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from drumbeat.campaigns.account.numbers import BusinessNumber
-from drumbeat.campaigns.account.subscriptions import Subscription
 from drumbeat.campaigns.account.templates import StoredTemplate
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.campaigns.console.web.shapes import Asked, Limit
 from drumbeat.campaigns.console.web.users import Token, User
+from drumbeat.campaigns.results.subscriptions import Subscription
 from drumbeat.engine.core.pace.token_bucket import LIMIT_PER_S_MAX, LIMIT_PER_S_MIN
 from drumbeat.engine.core.recipient_event import PAGE_MAX, EventKind
 
