@@ -15,7 +15,6 @@ from drumbeat.engine.core.sanitise import sanitise
 from drumbeat.engine.errors import UsageError
 from drumbeat.engine.notifications.event_sender import sending_events
 from drumbeat.engine.notifications.notifier import notifying
-from drumbeat.engine.notifications.status_posts import posting_statuses
 from drumbeat.engine.process.probes import PATHS as PROBES
 from drumbeat.engine.process.secret_file import SecretFile
 from drumbeat.engine.process.settings import RereadSecret, Settings, load_settings, secret_path
@@ -58,7 +57,6 @@ def serve(
         with stop_on_signals() as stop:
             async with (
                 notifying(pool, settings.notifications(), stop.event),
-                posting_statuses(pool, settings.status_posts(), stop.event),
                 sending_events(pool),
             ):
                 await serve_webhooks(
@@ -74,7 +72,6 @@ def serve(
                     reread=secrets.reread,
                     path=path,
                     installation=settings.installation,
-                    feeds=settings.feeds_statuses,
                 )
         return stop.exit_code
 

@@ -247,10 +247,6 @@ ROWS = (
         "GET", f"{CAMPAIGN}/replies", "List the replies of its recipients, the newest first",
         people_api.campaign_replies,
     )),
-    Row(LOOK, {}, of_action(
-        "GET", "/statuses", "Read on in the statuses of all messages, in the order of their application",
-        people_api.statuses,
-    )),
     Row(LOOK, {"GET /replies": people_pages.show_replies}, of_action(
         "GET", "/replies", "List the replies of all people, the newest first", people_api.replies,
     )),

@@ -257,16 +257,6 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
             "events_of_unknown_number_ended",
         ),
         _event(
-            "statuses_not_posted",
-            "The program at DRUMBEAT_STATUS_URL does not take statuses; they are tried again, in order.",
-            "statuses_posted_again",
-        ),
-        _event(
-            "status_posts_failed",
-            "A fault of Drumbeat, with its traceback: please report it. This process posts no more statuses "
-            "to a program; receiving goes on.",
-        ),
-        _event(
             "notification_failed",
             "A receiver of notifications does not take them; they are tried again for a day.",
             "notifications_delivered_again",

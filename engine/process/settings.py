@@ -64,8 +64,6 @@ SECRETS = (
     "proxy_url",
     "notify_url",
     "notify_secret",
-    "status_secret",
-    "status_url",
     "smtp_url",
 )
 RereadSecret = Literal["access_token", "app_secret", "verify_token"]  # a running process follows their files
@@ -193,14 +191,6 @@ class Settings(BaseSettings):
     """The address to which notifications are posted."""
     notify_secret: PlainSecret | None = None
     """The key with which requests to that address are signed; required with the address."""
-    status_feed: bool = False
-    """`true`: the receiver keeps each status for three days, for programs that read `/api/v1/statuses`."""
-    status_url: NotifyUrl | None = None
-    """The address to which the receiver posts each status, in batches, for a program; it implies
-    `status_feed`.
-    """
-    status_secret: PlainSecret | None = None
-    """The key with which requests to that address are signed; required with the address."""
     notify_mail_to: MailAddresses | None = None
     """The recipients of notifications by mail; separate several addresses by commas."""
     notify_mail_from: MailAddress | None = None
@@ -287,17 +277,6 @@ class Settings(BaseSettings):
             mail = mail_settings(self.notify_mail_to, sender, server)
         return NotificationSettings(webhook, mail)
 
-    @property
-    def feeds_statuses(self) -> bool:
-        """Return whether applied statuses are kept for programs."""
-        return self.status_feed or self.status_url is not None
-
-    def status_posts(self) -> WebhookSettings | None:
-        """Return where statuses are posted; None for nowhere. ConfigurationError names a missing secret."""
-        if self.status_url is None:
-            return None
-        return WebhookSettings(self.status_url, self.required_secret("status_secret"))
-
     def required(self, name: Literal["base_url", "waba_id", "notify_mail_from"]) -> str:
         """Return a setting without a default. ConfigurationError says how to set it."""
         value: str | None = getattr(self, name)
@@ -306,10 +285,7 @@ class Settings(BaseSettings):
         return value
 
     def required_secret(
-        self,
-        name: Literal[
-            "access_token", "app_secret", "verify_token", "notify_secret", "smtp_url", "status_secret"
-        ],
+        self, name: Literal["access_token", "app_secret", "verify_token", "notify_secret", "smtp_url"]
     ) -> SecretStr:
         """Return a secret without a default. An empty secret counts as missing. ConfigurationError says how
         to set it.

@@ -48,11 +48,8 @@ class AppliedBatch:
 NOTHING = AppliedBatch()
 
 
-async def apply_statuses(
-    connection: Connection, limit: int = BATCH_EVENTS_MAX, *, feeds: bool = False
-) -> AppliedBatch:
+async def apply_statuses(connection: Connection, limit: int = BATCH_EVENTS_MAX) -> AppliedBatch:
     """Apply about `limit` due events, oldest first. `taken` is 0 if none is due or another applier works.
-    With `feeds`, keep them for programs (`status_feed.py`).
 
     Groups are taken whole, so a batch may exceed `limit` by one group and a tenth. Repeating after a lost
     COMMIT is safe: the events are either applied and deleted, or still in the inbox.
@@ -69,10 +66,6 @@ async def apply_statuses(
         if not (due["events"] or due["singles"]):
             return NOTHING
         others = await _take_others(connection, due, limit) if due["others"] or due["singles"] else 0
-        if feeds:
-            await connection.execute(sql["feed_tagged"], due["tagged"])
-            if others:
-                await connection.execute(sql["feed_others"])
         bounds = await connection.fetchrow(sql["lock_range_counters"], due["range_ids"])
         assert bounds is not None
         if others:

@@ -23,7 +23,6 @@ from drumbeat.engine.store.database import LOST_CONNECTION, Connection, Pool
 from drumbeat.engine.store.in_doubt import resend_by_policy
 from drumbeat.engine.store.service_facts import tell_news
 from drumbeat.engine.store.status_applier import BATCH_EVENTS_MAX, apply_statuses
-from drumbeat.engine.store.status_feed import delete_old
 from drumbeat.engine.store.status_stops import carry_out_stops
 from drumbeat.engine.store.unsettled import settle_events, settle_messages
 from drumbeat.engine.webhooks.account import act
@@ -64,10 +63,8 @@ class Reconciler:
         *,
         product: str = PRODUCT,
         accounts: Collection[str] = (),
-        feeds: bool = False,
     ) -> None:
         self._pool = pool
-        self._feeds = feeds
         self._metrics = metrics
         self._committed = committed
         self._intervals = intervals or Intervals()
@@ -148,7 +145,7 @@ class Reconciler:
         self._not_applied.report(problem=type(error).__name__)
 
     async def _apply_statuses(self, connection: Connection) -> int:
-        batch = await apply_statuses(connection, feeds=self._feeds)
+        batch = await apply_statuses(connection)
         if batch.stops:
             await carry_out_stops(connection)
         self._metrics.applied["matched"] += batch.matched
@@ -170,8 +167,6 @@ class Reconciler:
 
     async def _apply_policies(self, connection: Connection) -> int:
         await tell_news(connection)
-        if self._feeds:
-            await delete_old(connection)
         resent = await resend_by_policy(connection, silence_s=self._intervals.silence_s)
         if resent:
             _log.info("in_doubt_resent", recipients=resent, by="policy")

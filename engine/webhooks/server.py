@@ -35,12 +35,11 @@ async def serve(
     reread: Callable[[], Secrets | None] = lambda: None,
     path: str = CALLBACK_PATH,
     installation: str = INSTALLATION,
-    feeds: bool = False,
 ) -> None:
     """Receive and reconcile until `stop` is set, then drain. `on_listening` gets the callback's URL once.
 
     The callback is at `path`. `accounts` are the ids of our business accounts; empty if they are not known.
-    `feeds`: applied statuses are kept for programs. `reread` returns the secrets if they were replaced. It is
+    `reread` returns the secrets if they were replaced. It is
     called every second.
 
     Raises ConfigurationError if the process cannot listen on host and port. After a stop it returns within
@@ -53,9 +52,7 @@ async def serve(
         intake, metrics, probes_of(pool, intake, metrics, installation), secrets, limits, path
     )
     metrics.refusals = receiver.refusals.counts
-    reconciler = Reconciler(
-        pool, metrics, committed, intervals, product=product, accounts=accounts, feeds=feeds
-    )
+    reconciler = Reconciler(pool, metrics, committed, intervals, product=product, accounts=accounts)
     async with listening(receiver, intake, host, port, pool=pool, on_bug=stop.set) as url:
         on_listening(url)
         following = asyncio.create_task(_follow_secrets(receiver, reread))

@@ -164,7 +164,7 @@ async def console(
 
 @pytest.fixture
 async def url(pool: Pool, database_url: str, campaign: str, tmp_path: Path) -> AsyncIterator[str]:
-    async with console(pool, database_url, tmp_path, status_feed=True) as url:
+    async with console(pool, database_url, tmp_path) as url:
         yield url
 
 

@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -16,10 +15,8 @@ from jsonschema import Draft202012Validator
 from drumbeat.campaigns.console.routes import ROWS, document
 from drumbeat.campaigns.console.web.operations import PREFIX
 from drumbeat.campaigns.console.web.problems import CONTENT_TYPE
-from drumbeat.campaigns.console.web.roles import Role
-from drumbeat.campaigns.console.web.users import add_token
 from drumbeat.engine.store.database import Pool
-from tests.console.conftest import BAD_CODE, NUMBER, PHONE, Caller, Reply, console
+from tests.console.conftest import BAD_CODE, NUMBER, PHONE, Caller, Reply
 
 OPERATIONS = [row.operation for row in ROWS if row.operation is not None]
 KEY = {"Idempotency-Key": "k-1"}
@@ -103,8 +100,6 @@ CALLS: list[tuple[str, str, str, dict[str, Any], int]] = [
     ("POST", "/campaigns/{name}/suppressions", "/campaigns/spring/suppressions", {"json": {}}, 422),
     ("GET", "/campaigns/{name}/replies", "/campaigns/spring/replies", {}, 200),
     ("GET", "/replies", "/replies?limit=1", {}, 200),
-    ("GET", "/statuses", "/statuses?limit=1", {}, 200),
-    ("GET", "/statuses", "/statuses?after=x", {}, 422),
     ("GET", "/replies", "/replies?before=x", {}, 422),
     ("POST", "/campaigns/{name}/start", "/campaigns/spring/start", {}, 200),
     ("POST", "/campaigns/{name}/pause", "/campaigns/spring/pause", {}, 200),
@@ -352,13 +347,3 @@ async def test_each_action_is_audited_with_who(manager: Caller) -> None:
         (who, "create", "autumn"),
     ]
     assert not re.search(str(PHONE), json.dumps(entries))
-
-
-async def test_statuses_that_are_not_kept_say_what_is_missing(
-    pool: Pool, database_url: str, campaign: str, tmp_path: Path
-) -> None:
-    token = await add_token(pool, "shop", Role.LOOK, actor="test")
-    async with console(pool, database_url, tmp_path) as url:
-        reply = await Caller(url, token).get(f"{PREFIX}/statuses")
-    assert (reply.status, reply.code) == (422, "wrong_configuration")
-    assert "DRUMBEAT_STATUS_FEED" in reply.body["remedy"]

@@ -137,7 +137,7 @@ async def test_a_full_batch_is_followed_by_the_next_at_once(
     stop, committed = asyncio.Event(), asyncio.Event()
     batches = iter((AppliedBatch(taken=BATCH_EVENTS_MAX if full else 1), AppliedBatch()))
 
-    async def apply_statuses(_: Connection, *, feeds: bool) -> AppliedBatch:
+    async def apply_statuses(_: Connection) -> AppliedBatch:
         applied = next(batches)
         if not applied.taken:
             stop.set()
@@ -153,7 +153,7 @@ async def test_a_full_batch_is_followed_by_the_next_at_once(
 async def test_what_is_under_way_at_a_stop_is_done(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     stop, done = asyncio.Event(), asyncio.Event()
 
-    async def apply_statuses(_: Connection, *, feeds: bool) -> AppliedBatch:
+    async def apply_statuses(_: Connection) -> AppliedBatch:
         stop.set()
         for _ in range(100):
             await asyncio.sleep(0)
@@ -168,7 +168,7 @@ async def test_what_is_under_way_at_a_stop_is_done(pool: Pool, monkeypatch: pyte
 async def test_a_problem_is_logged_and_its_end_too(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     stop, errors = asyncio.Event(), iter((ConnectionResetError(), None))
 
-    async def apply_statuses(_: Connection, *, feeds: bool) -> AppliedBatch:
+    async def apply_statuses(_: Connection) -> AppliedBatch:
         if (error := next(errors)) is not None:
             raise error
         stop.set()
@@ -187,7 +187,7 @@ async def test_dropped_events_are_logged_with_both_reasons(
     """Events of another program are dropped within a minute; a log line about eight days would mislead."""
     stop, metrics = asyncio.Event(), Metrics()
 
-    async def apply_statuses(_: Connection, *, feeds: bool) -> AppliedBatch:
+    async def apply_statuses(_: Connection) -> AppliedBatch:
         stop.set()
         return AppliedBatch(taken=6, returned=2, dropped=1)
 

@@ -15,8 +15,6 @@ from drumbeat.campaigns.console.people.shapes import (
     PhoneQuery,
     RecipientsQuery,
     RepliesQuery,
-    StatusesQuery,
-    StatusPage,
     SuppressedPhone,
     SuppressionImport,
     SuppressionImported,
@@ -39,9 +37,6 @@ from drumbeat.campaigns.progress import ProgressCallback
 from drumbeat.campaigns.results.phone_history import PhoneHistory, phone_history
 from drumbeat.campaigns.results.recipient_pages import RecipientPage, recipient_page
 from drumbeat.campaigns.results.replies import ReplyPage, campaign_reply_page, likely_opt_outs, reply_page
-from drumbeat.engine.errors import ConfigurationError
-from drumbeat.engine.notifications.status_posts import as_json
-from drumbeat.engine.store.status_feed import read_feed, read_place
 
 EXPORT_ROWS = 5_000  # written at once
 
@@ -61,15 +56,6 @@ async def campaign_replies(console: Console, name: str, asked: RepliesQuery) -> 
 async def replies(console: Console, asked: AllRepliesQuery) -> ReplyPage:
     read = likely_opt_outs if asked.likely_opt_outs else reply_page
     return await read(console.pool, before=asked.before, limit=asked.limit)
-
-
-async def statuses(console: Console, asked: StatusesQuery) -> StatusPage:
-    """Return the statuses after a place. None is left out; one may come twice, as after a kill."""
-    if not console.settings.feeds_statuses:
-        raise ConfigurationError(
-            "statuses are not kept for programs here", remedy="ask the operator to set DRUMBEAT_STATUS_FEED"
-        )
-    return cast(StatusPage, as_json(await read_feed(console.pool, read_place(asked.after), asked.limit)))
 
 
 async def person(console: Console, name: str, asked: PhoneQuery) -> PhoneHistory:

@@ -1,7 +1,7 @@
 """The shapes of requests and replies about recipients, replies, people and the suppression list."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -33,34 +33,6 @@ class AllRepliesQuery(RepliesQuery):
     likely_opt_outs: Annotated[
         bool, Field(description="Only those that probably ask for no more messages, of people not suppressed")
     ] = False
-
-
-class StatusesQuery(Asked):
-    after: Annotated[
-        str, Field(pattern=r"^[0-9]{1,18}\.[0-9]{1,9}$", description="`next` of the last page")
-    ] = "0.0"
-    limit: Limit = 100
-
-
-class MessageStatus(TypedDict):
-    """A status that was applied. `id` is its place. `code`: why it failed. `at` is the service's time."""
-
-    id: str
-    campaign: str
-    external_id: str | None
-    phone: str
-    row: int
-    status: Literal["accepted", "sent", "delivered", "read", "failed"]
-    at: datetime
-    code: int | None
-
-
-class StatusPage(TypedDict):
-    """Statuses in the order of their application. Read on after `next`, also if there are none yet."""
-
-    schema: Literal[1]
-    statuses: list[MessageStatus]
-    next: str
 
 
 class SuppressionsQuery(Asked):

@@ -65,19 +65,6 @@ kept AS (
     RETURNING 1)
 SELECT count(*) FROM kept;
 
--- name: feed_tagged
--- Keeps the statuses with our tags for programs, before they are applied.
-INSERT INTO status_feed (range_ids, seqs, statuses, status_us, codes)
-SELECT range_ids, seqs, statuses, status_us, codes FROM inbox_groups WHERE group_id = ANY ($1) ORDER BY group_id;
-
--- name: feed_others
--- The same for those that were matched otherwise.
-INSERT INTO status_feed (range_ids, seqs, statuses, status_us, codes)
-SELECT array_agg(range_id), array_agg(seq), array_agg(status),
-       array_agg((extract(epoch FROM status_at) * 1000000)::bigint), array_agg(code)
-FROM (SELECT * FROM applying_events WHERE range_id IS NOT NULL ORDER BY status_at) AS matched
-HAVING count(*) > 0;
-
 -- name: match_wamids
 -- One look by key for each event. Statistics may be older than the rows, and a join would then read all outcomes.
 UPDATE applying_events

@@ -137,26 +137,3 @@ CREATE TABLE callback_refusals (
 );
 -- Which events are to be read again, now that this number is known?
 CREATE INDEX unreadable_events_number ON unreadable_events (phone_number_id) WHERE phone_number_id IS NOT NULL;
-
--- The statuses that were applied, for programs that follow them, if the setting asks for it. Rows are written by the process that
--- applies, one at a time, so ids ascend in the order of the commits: a reader that remembers an id misses nothing.
-CREATE TABLE status_feed (
-    feed_id    bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    applied_at timestamptz NOT NULL DEFAULT now(),
-    range_ids  bigint[]    NOT NULL,                 -- one element for each status, as in inbox_groups
-    seqs       integer[]   NOT NULL,
-    statuses   smallint[]  NOT NULL,
-    status_us  bigint[]    NOT NULL,
-    codes      integer[]
-);
-
--- How far the statuses are posted to a program, and which process posts them now.
-CREATE TABLE status_feed_position (
-    only_one     boolean     PRIMARY KEY DEFAULT true CHECK (only_one),
-    feed_id      bigint      NOT NULL,               -- the last status that was taken: a row,
-    position     integer     NOT NULL,               -- and the place in its arrays, from 1
-    lease        uuid,                               -- of the process that posts
-    leased_until timestamptz NOT NULL,
-    attempts     integer     NOT NULL DEFAULT 0,     -- that failed since the last success
-    due_at       timestamptz NOT NULL DEFAULT now()  -- of the next attempt
-);
