@@ -12,6 +12,7 @@ import drumbeat.testing
 from docs.site.markdown import cell, table
 from drumbeat.api import Drumbeat, DrumbeatError
 from drumbeat.api.account import Account
+from drumbeat.api.events import Events
 from drumbeat.api.planning import Planning
 from drumbeat.api.results import Results
 from drumbeat.api.sending import Sending
@@ -35,6 +36,7 @@ PARTS = (
     ("Plan and change", Planning),
     ("Send", Sending),
     ("See what happened", Results),
+    ("Hear what happens", Events),
     ("Numbers, templates and the suppression list", Account),
 )
 

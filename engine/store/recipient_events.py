@@ -22,7 +22,7 @@ DELETED_MAX = 1_000  # groups at once
 
 @dataclass(frozen=True, slots=True)
 class RecipientEvent:
-    """What happened to a recipient.
+    """An event of a recipient.
 
     `id`: rises from event to event, with gaps for a reader with a filter. `at`: the service's time, if it
     named one. `phone`: in E.164; None of a forgotten person. `campaign` and `external_id` are None if the
