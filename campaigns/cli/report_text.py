@@ -128,7 +128,11 @@ def _number_line(number: NumberReport) -> str:
         share = 100 * number.achieved_per_s / number.limit_per_s
         steady = f"{share:.1f} %" if number.active_s >= STEADY_S else f"in {number.active_s:.1f} s"
         pace = f"{number.achieved_per_s:,.1f}/s of {number.limit_per_s:g}/s ({steady})"
+    took = ", ".join(
+        f"{name} {value:,.0f} ms" for name, value in number.reply_ms.items() if value is not None
+    )
     return (
         f"  {number.phone_number_id}: {pace}, {pluralise(number.attempts, 'request')}, "
         f"{number.accepted:,} accepted, {number.throttled:,} throttled"
+        + (f"; replies {took}" if took else "")
     )

@@ -10,10 +10,12 @@ from drumbeat.campaigns.results.status import CampaignStatus, campaign_status
 from drumbeat.campaigns.results.variants import VariantResult, results_json, variant_results, verdicts
 from drumbeat.campaigns.sql import statements
 from drumbeat.engine.core.error_codes import meaning_of
+from drumbeat.engine.core.reply_times import percentile_ms
 from drumbeat.engine.core.states import RecipientState
 from drumbeat.engine.store.database import Pool
 
 SCHEMA = 1
+PERCENTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
 REASONS_MAX = 500  # the most frequent reasons of a state; one more line sums up the others
 REASONS_TIMEOUT_S = 900.0  # reads every recipient with a reason, 20 µs each; there may be millions
 
@@ -30,7 +32,8 @@ class ReasonCount:
 @dataclass(frozen=True, slots=True)
 class NumberReport:
     """The part of a report about one number. `achieved_per_s` is requests divided by `active_s`, the seconds
-    spent sending; None if they are too few.
+    spent sending; None if they are too few. `reply_counts` is how long a part of the replies took, in the
+    buckets of engine/core/reply_times.py.
     """
 
     phone_number_id: str
@@ -43,6 +46,17 @@ class NumberReport:
     cpu_s: float
     first_attempt_at: datetime | None
     last_attempt_at: datetime | None
+    reply_counts: list[int] | None = None
+
+    @property
+    def reply_ms(self) -> dict[str, float | None]:
+        """Return how long replies took, in milliseconds, by percentile. None: too few were counted for it."""
+        counts = self.reply_counts or []
+        return {name: _rounded(percentile_ms(counts, share)) for name, share in PERCENTILES.items()}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +200,10 @@ async def _reasons(pool: Pool, campaign_id: int) -> dict[RecipientState, list[Re
 
 def _number_json(number: NumberReport) -> dict[str, Any]:
     achieved = number.achieved_per_s
+    fields = {name: value for name, value in asdict(number).items() if name != "reply_counts"}
     return {
-        **asdict(number),
+        **fields,
+        "reply_ms": number.reply_ms,
         "achieved_per_s": None if achieved is None else round(achieved, 2),
         "share_of_limit": None if achieved is None else round(achieved / number.limit_per_s, 4),
     }

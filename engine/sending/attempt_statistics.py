@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
+from drumbeat.engine.core.reply_times import BUCKETS, bucket_of
 from drumbeat.engine.store.facts import AttemptCounts, Fact, FactKind
 
 LATE_US_MAX = 60_000_000  # no reply takes this long
@@ -26,8 +27,16 @@ class AttemptStatistics:
         self._name, self._batch = secrets.token_hex(8), 0
         self._cpu_s = cpu_s
         self._last_us: dict[tuple[int, str], int] = {}  # the last request of each number for each campaign
+        self._replies: dict[tuple[int, str], list[int]] = {}  # since the last batch, in buckets
         self.limits_per_s: dict[str, float] = {}
         self.outcomes: Counter[tuple[str, str]] = Counter()
+
+    def note_reply(self, campaign_id: int, phone_number_id: str, duration_ns: int) -> None:
+        """Count how long a reply took. A part of the replies is enough."""
+        key = (campaign_id, phone_number_id)
+        if (counts := self._replies.get(key)) is None:
+            counts = self._replies[key] = [0] * BUCKETS
+        counts[bucket_of(duration_ns)] += 1
 
     def count(self, batch: Sequence[Fact], cpu_s: float) -> list[AttemptCounts]:
         """Return the work of each number for each campaign, by the requests of a batch.
@@ -65,6 +74,7 @@ class AttemptStatistics:
             last_attempt_us=max(times_us),
             results_writer=self._name,
             batch=self._batch,
+            reply_counts=self._replies.pop(key, None),
         )
 
     def _active_us(self, key: tuple[int, str], times_us: Sequence[int]) -> int:

@@ -65,7 +65,8 @@ class AttemptCounts:
     sums.
 
     Times are microseconds since 1970. `batch` counts the batches of one `results_writer` from 1, so that a
-    batch that is repeated after a lost COMMIT counts once.
+    batch that is repeated after a lost COMMIT counts once. `reply_counts` has how long replies took, in the
+    buckets of engine/core/reply_times.py.
     """
 
     campaign_id: int
@@ -80,6 +81,7 @@ class AttemptCounts:
     last_attempt_us: int
     results_writer: str
     batch: int
+    reply_counts: list[int] | None = None
 
 
 def shortened(reason: str | None) -> str | None:

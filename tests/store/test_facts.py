@@ -238,6 +238,13 @@ async def counted(sending: Sending) -> tuple[object, ...]:
     return tuple(row)
 
 
+async def test_reply_times_add_up_by_bucket_and_only_where_they_were_counted(sending: Sending) -> None:
+    for batch, replies in ((1, None), (2, [1, 2, 3]), (3, None), (4, [10, 0, 5])):
+        counted_now = replace(attempts(sending, batch), reply_counts=replies)
+        await record(sending.connection, [], [counted_now])
+    assert await sending.connection.fetchval("SELECT reply_counts FROM campaign_numbers") == [11, 2, 8]
+
+
 async def test_what_a_number_did_adds_up(sending: Sending) -> None:
     await record(sending.connection, [], [attempts(sending, 1)])
     await record(sending.connection, [], [attempts(sending, 2)])

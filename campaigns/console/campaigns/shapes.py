@@ -175,6 +175,7 @@ class ReportedNumber(TypedDict):
     cpu_s: float
     first_attempt_at: datetime | None
     last_attempt_at: datetime | None
+    reply_ms: dict[str, float | None]
     share_of_limit: float | None
 
 

@@ -60,7 +60,7 @@ ORDER BY 1, 2;
 -- 2 s: no second exceeds the limit, but a part of a second may, after a stall.
 SELECT phone_number_id, limit_per_s, attempts, accepted, throttled, active_s, cpu_s,
        CASE WHEN active_s >= 2 THEN (attempts - 1) / active_s END AS achieved_per_s,
-       first_attempt_at, last_attempt_at
+       first_attempt_at, last_attempt_at, reply_counts
 FROM campaign_numbers WHERE campaign_id = $1
 ORDER BY phone_number_id;
 

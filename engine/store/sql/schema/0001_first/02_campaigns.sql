@@ -124,6 +124,8 @@ CREATE TABLE campaign_numbers (
     cpu_s            double precision NOT NULL DEFAULT 0,  -- CPU time of the process, divided by attempts
     first_attempt_at timestamptz,
     last_attempt_at  timestamptz,
+    reply_counts     bigint[],                             -- how long a part of the replies took, in the buckets of
+                                                           -- engine/core/reply_times.py
     PRIMARY KEY (campaign_id, phone_number_id)
 );
 

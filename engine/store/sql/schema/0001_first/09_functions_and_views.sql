@@ -87,7 +87,7 @@ LANGUAGE sql AS $$
         SELECT * FROM jsonb_to_recordset(attempts)
             AS attempts (campaign_id bigint, phone_number_id text, limit_per_s float8, attempts bigint, accepted bigint,
                          throttled bigint, active_s float8, cpu_s float8, first_attempt_us bigint, last_attempt_us bigint,
-                         results_writer text, batch bigint)),
+                         results_writer text, batch bigint, reply_counts bigint[])),
     fresh AS (
         INSERT INTO counted_batches AS known (results_writer, batch)
         SELECT results_writer, max(batch) FROM counted GROUP BY results_writer
@@ -95,10 +95,10 @@ LANGUAGE sql AS $$
         WHERE known.batch < EXCLUDED.batch
         RETURNING results_writer)
     INSERT INTO campaign_numbers AS kept (campaign_id, phone_number_id, limit_per_s, attempts, accepted, throttled, active_s,
-                                          cpu_s, first_attempt_at, last_attempt_at)
+                                          cpu_s, first_attempt_at, last_attempt_at, reply_counts)
     SELECT campaign_id, phone_number_id, limit_per_s, attempts, accepted, throttled, active_s, cpu_s,
            timestamptz 'epoch' + first_attempt_us * interval '1 microsecond',
-           timestamptz 'epoch' + last_attempt_us * interval '1 microsecond'
+           timestamptz 'epoch' + last_attempt_us * interval '1 microsecond', reply_counts
     FROM counted
     WHERE results_writer IN (SELECT results_writer FROM fresh)
     ORDER BY campaign_id, phone_number_id
@@ -107,7 +107,13 @@ LANGUAGE sql AS $$
         accepted = kept.accepted + EXCLUDED.accepted, throttled = kept.throttled + EXCLUDED.throttled,
         active_s = kept.active_s + EXCLUDED.active_s, cpu_s = kept.cpu_s + EXCLUDED.cpu_s,
         first_attempt_at = least(kept.first_attempt_at, EXCLUDED.first_attempt_at),
-        last_attempt_at = greatest(kept.last_attempt_at, EXCLUDED.last_attempt_at);
+        last_attempt_at = greatest(kept.last_attempt_at, EXCLUDED.last_attempt_at),
+        reply_counts = CASE
+            WHEN EXCLUDED.reply_counts IS NULL OR kept.reply_counts IS NULL
+            THEN coalesce(kept.reply_counts, EXCLUDED.reply_counts)
+            ELSE ARRAY(SELECT coalesce(former, 0) + coalesce(added, 0)
+                       FROM unnest(kept.reply_counts, EXCLUDED.reply_counts) WITH ORDINALITY AS counts (former, added, bucket)
+                       ORDER BY bucket) END;
 $$;
 
 -- Stores outcomes of recipients without a record, with what numbers did, in one round trip and one transaction. A run is a
