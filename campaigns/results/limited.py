@@ -60,7 +60,7 @@ class Limited:
 
 
 _WORDS = {
-    LimitedBy.PACE: "the limits of its numbers",
+    LimitedBy.PACE: "the pace that its numbers are allowed",
     LimitedBy.THROTTLES: "throttles of the service, below the limits of its numbers",
     LimitedBy.MACHINE: "the processor of the machine that sent it",
     LimitedBy.OTHER: "neither numbers, throttles nor processor: see how long replies and commits take",
@@ -86,9 +86,13 @@ def what_limited(numbers: Sequence[Sent]) -> Limited | None:
         by = LimitedBy.OTHER
     return Limited(
         by,
-        slowed_s=max(0.0, *(number.active_s - number.attempts / number.limit_per_s for number in sent)),
-        idle_s=max(0.0, min(_span_s(number) - number.active_s for number in sent)),
+        slowed_s=_rounded(max(number.active_s - number.attempts / number.limit_per_s for number in sent)),
+        idle_s=_rounded(min(_span_s(number) - number.active_s for number in sent)),
     )
+
+
+def _rounded(seconds: float) -> float:
+    return round(max(0.0, seconds), 1)
 
 
 def _span_s(number: Sent) -> float:
