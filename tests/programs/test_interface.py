@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import inspect
 import logging
+from contextlib import suppress
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import asyncpg
 import pytest
 
 from drumbeat.api import (
@@ -23,6 +26,7 @@ from drumbeat.api import (
     NotFound,
     RecipientState,
     SettingsOptions,
+    Unreachable,
     UsageError,
     open_drumbeat,
 )
@@ -247,3 +251,32 @@ def test_the_typed_options_are_those_of_the_table() -> None:
 def test_no_method_is_without_its_line_of_help() -> None:
     methods = inspect.getmembers(Drumbeat, inspect.isfunction)
     assert all(method.__doc__ for name, method in methods if not name.startswith("_"))
+
+
+async def test_a_database_that_goes_away_under_a_call_is_named_and_the_client_goes_on(
+    drumbeat_home: DrumbeatHome,
+) -> None:
+    url = str(drumbeat_home.settings["database_url"])
+    async with open_drumbeat() as drumbeat:
+        await drumbeat.sync()
+        await drumbeat.create(**options())
+        waiting = asyncio.create_task(drumbeat.run("spring", until=None, stop=asyncio.Event()))
+        await until(lambda: drumbeat_home.emulator.messages)
+        for _ in range(3):
+            await cut_connections(url)
+            with suppress(Unreachable):
+                assert (await drumbeat.status("spring")).recipients == 5
+        (await waiting).require_complete()
+        assert (await drumbeat.status("spring")).state == "finished"
+    assert len({message.phone for message in drumbeat_home.emulator.messages}) == 5
+
+
+async def cut_connections(url: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    finally:
+        await connection.close()
