@@ -24,6 +24,7 @@ _NO_VIEWS = (
     "/work/",
     "/live/work/",
     f"{PREFIX}/jobs/",
+    f"{PREFIX}/subscriptions/{{name}}",
     "/users/{name}",
     "/tokens/{name}",
 )

@@ -17,7 +17,7 @@ def test_a_set_up_that_failed_says_what_to_do_and_leaves_no_python_behind(tmp_pa
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     requirements = tmp_path / "requirements"
     requirements.mkdir()
-    for name in ("run.txt", "develop.txt"):
+    for name in ("run.txt", "develop.txt", "apart.txt"):
         (requirements / name).write_text(f"missing==1 --hash=sha256:{'0' * 64}\n")
     former = tmp_path / ".venv" / "bin" / "python"
     former.parent.mkdir(parents=True)

@@ -31,6 +31,9 @@ class Peer:
     def is_closing(self) -> bool:
         return self.ended in ("closed", "aborted")
 
+    def can_write_eof(self) -> bool:
+        return True
+
     def write_eof(self) -> None:
         self.ended = "half closed"
 
