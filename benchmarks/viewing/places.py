@@ -25,6 +25,7 @@ _NO_VIEWS = (
     "/live/work/",
     f"{PREFIX}/jobs/",
     f"{PREFIX}/subscriptions/{{name}}",
+    f"{PREFIX}/events",
     "/users/{name}",
     "/tokens/{name}",
 )

@@ -31,7 +31,9 @@ class ReplyFeedback:
     def replied(self, written_ns: int, now_ns: int) -> None:
         self._replies += 1
         self._durations_ns.append(now_ns - written_ns)
-        if (arrived_ns := self._arrivals.counted_ns(written_ns, now_ns)) is not None:
+        if self.loop is Busyness.FULL:
+            self._arrivals.skip(now_ns)  # replies wait for this process: they show nothing, and cost its time
+        elif (arrived_ns := self._arrivals.counted_ns(written_ns, now_ns)) is not None:
             self._bucket.count_from_arrival(written_ns, arrived_ns)
         if not self.loop:
             self._limit.observe_latency(now_ns - written_ns)

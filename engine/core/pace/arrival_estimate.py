@@ -124,6 +124,10 @@ class ArrivalEstimate:
             kept.remove(min(kept, key=lambda silence: silence[1] - silence[0]))
         self._silences = [(replied_ns - silent_ns, replied_ns), *kept]
 
+    def skip(self, replied_ns: int) -> None:
+        """Note a reply that shows nothing, because it waited for this process."""
+        self._replied_ns = replied_ns
+
     def awake(self, now_ns: int) -> None:
         """Note that this process runs. While it stood still, it read no reply: that is no silence."""
         if (stood_ns := now_ns - self._awake_ns) > STOOD_NS_MIN:
