@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import tempfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +16,7 @@ import xlsxwriter
 from drumbeat.campaigns.audience.check.inspection import inspect_audience
 from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.open import parquet, unpacking, workbook_reader
+from drumbeat.campaigns.audience.open.one_at_a_time import one_at_a_time
 from drumbeat.campaigns.options.sources import Format, ReadOptions
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.planning.create import create_campaign
@@ -170,7 +172,7 @@ def test_a_workbook_that_needs_too_much_memory_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A small file: one long text, repeated in the cells of a million rows."""
-    monkeypatch.setattr(workbook_reader, "MEMORY_BYTES_MAX", 400 << 20)
+    monkeypatch.setattr(workbook_reader, "memory_limit_bytes", lambda: 592 << 20)
     text = "x" * 10_000
     cell = f"<table:table-cell office:value-type='string'><text:p>{text}</text:p></table:table-cell>"
     names = "urn:oasis:names:tc:opendocument:xmlns"
@@ -185,8 +187,20 @@ def test_a_workbook_that_needs_too_much_memory_is_refused(
         archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
         archive.writestr("content.xml", content)
         archive.writestr("META-INF/manifest.xml", "<manifest/>")
-    with pytest.raises(ConfigurationError, match="within 400 MiB of memory"):
+    with pytest.raises(ConfigurationError, match=r"more than 400 MiB of memory, .* in the 592 MiB of this"):
         inspect_audience(path, rejects_path=tmp_path / "bad.csv")
+
+
+def test_a_workbook_waits_for_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workbook_reader, "WAIT_S_MAX", 0.0)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(sheet(["phone"], ["+4915112345678"]))
+    with one_at_a_time(0.0) as is_free:
+        assert is_free
+        with pytest.raises(ConfigurationError, match="other workbooks are being read"):
+            inspect_audience(path, rejects_path=tmp_path / "bad.csv")
+    inspect_audience(path, rejects_path=tmp_path / "bad.csv")
 
 
 def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

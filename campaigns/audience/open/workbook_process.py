@@ -17,7 +17,8 @@ from drumbeat.campaigns.audience.open.workbook import SheetFound, SheetRequest, 
 
 def main(workbook: int, rows: int) -> None:
     request: SheetRequest = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the parent
-    resource.setrlimit(resource.RLIMIT_AS, (request.memory_bytes, request.memory_bytes))
+    # What it writes to, not its address space: a mapped file and libraries cost nothing of their own.
+    resource.setrlimit(resource.RLIMIT_DATA, (request.memory_bytes, request.memory_bytes))
     answer: SheetFound | list[str] | UnreadableAudience
     with os.fdopen(workbook, "rb") as file, os.fdopen(rows, "wb") as target:
         try:

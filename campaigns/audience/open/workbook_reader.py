@@ -1,7 +1,8 @@
 """A reader of workbooks in a process of its own, with a limit of its memory.
 
 A workbook is read as a whole, and a small one can hold a table of many gigabytes: repeated cells, or one long
-text in a million cells. The limit is the only one that holds for all of them. When the process ends, its
+text in a million cells. The limit is the only one that holds for all of them. It follows the memory that this
+process may use (`engine.core.memory_limit`), and one workbook is read at a time. When the process ends, its
 memory is free again.
 """
 
@@ -15,14 +16,19 @@ from typing import BinaryIO, cast
 
 from drumbeat import campaigns
 from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.audience.open.one_at_a_time import one_at_a_time
 from drumbeat.campaigns.audience.open.spool import Spool
 from drumbeat.campaigns.audience.open.workbook import SheetFound, SheetRequest
 from drumbeat.campaigns.options.sources import Format, ReadOptions
+from drumbeat.engine.core.memory_limit import reader_bytes
+from drumbeat.engine.process.memory_limit import memory_limit_bytes
 
 READ_S_MAX = 300.0  # a million rows take ten seconds
-MEMORY_BYTES_MAX = 3 << 30  # address space of the process
+WAIT_S_MAX = 120.0  # for other workbooks
 # A sheet takes up to twice its unpacked size. A million rows of four columns are 0.2 GiB.
 UNPACKED_BYTES_MAX = 1 << 30
+# Of a process that ended with an error of its own, not by a signal.
+_MEMORY_SIGNS = (b"MemoryError", b"memory allocation", b"capacity overflow", b"Cannot allocate memory")
 PROCESS = "drumbeat.campaigns.audience.open.workbook_process"
 _ROOT = Path(campaigns.__file__).parents[2]
 
@@ -31,7 +37,7 @@ def read_workbook(file: BinaryIO, form: Format, options: ReadOptions, spool: Spo
     """Write a sheet's rows to the spool. Raise UnreadableAudience if it is no table, damaged or too large,
     and HiddenRowsUndecided if the options do not say what to do with hidden rows.
     """
-    request = SheetRequest(spool.name, options.sheet, MEMORY_BYTES_MAX, options.hidden_rows)
+    request = SheetRequest(spool.name, options.sheet, _memory_bytes(), options.hidden_rows)
     found = cast("SheetFound", _ask(file, form, spool, request))
     spool.name, spool.form, spool.header, spool.first, spool.findings = found
 
@@ -39,8 +45,12 @@ def read_workbook(file: BinaryIO, form: Format, options: ReadOptions, spool: Spo
 def read_sheet_names(file: BinaryIO, form: Format, name: str) -> list[str]:
     """Return the visible sheets that have rows. Raise UnreadableAudience as `read_workbook` does."""
     with Spool(name) as spool:
-        request = SheetRequest(name, None, MEMORY_BYTES_MAX, names_only=True)
+        request = SheetRequest(name, None, _memory_bytes(), names_only=True)
         return cast("list[str]", _ask(file, form, spool, request))
+
+
+def _memory_bytes() -> int:
+    return reader_bytes(memory_limit_bytes())
 
 
 def _ask(file: BinaryIO, form: Format, spool: Spool, request: SheetRequest) -> SheetFound | list[str]:
@@ -49,7 +59,12 @@ def _ask(file: BinaryIO, form: Format, spool: Spool, request: SheetRequest) -> S
     else:
         _check_archive(file, spool.name)
     try:
-        process = _run(file, spool, request)
+        with one_at_a_time(WAIT_S_MAX) as is_free:
+            if not is_free:
+                raise UnreadableAudience(
+                    "other workbooks are being read", where=spool.name, remedy="try again in some minutes"
+                )
+            process = _run(file, spool, request)
     except subprocess.TimeoutExpired as error:
         raise UnreadableAudience(
             f"the workbook takes longer than {READ_S_MAX:.0f} s to read",
@@ -57,15 +72,27 @@ def _ask(file: BinaryIO, form: Format, spool: Spool, request: SheetRequest) -> S
             remedy="export the sheet as CSV",
         ) from error
     if process.returncode:
-        raise UnreadableAudience(
-            f"the workbook cannot be read within {MEMORY_BYTES_MAX >> 20:,} MiB of memory, or is damaged",
-            where=spool.name,
-            remedy="export the sheet as CSV",
-        )
+        raise _ended(process, request)
     found: SheetFound | list[str] | UnreadableAudience = pickle.loads(process.stdout)  # noqa: S301 - our own
     if isinstance(found, UnreadableAudience):
         raise found
     return found
+
+
+def _ended(process: subprocess.CompletedProcess[bytes], request: SheetRequest) -> UnreadableAudience:
+    if process.returncode > 0 and not any(sign in process.stderr for sign in _MEMORY_SIGNS):
+        return UnreadableAudience(
+            "the workbook is damaged, or written in a way that is not understood",
+            where=request.name,
+            remedy="save it again as XLSX, or export the sheet as CSV",
+        )
+    limit_mib = memory_limit_bytes() >> 20
+    return UnreadableAudience(
+        f"the workbook takes more than {request.memory_bytes >> 20:,} MiB of memory, the share of a workbook "
+        f"in the {limit_mib:,} MiB of this process",
+        where=request.name,
+        remedy="export the sheet as CSV, or give the process more memory",
+    )
 
 
 def _run(file: BinaryIO, spool: Spool, request: SheetRequest) -> subprocess.CompletedProcess[bytes]:
