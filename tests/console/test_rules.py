@@ -198,6 +198,9 @@ def test_every_state_reason_and_command_has_words(code: str) -> None:
         (None, "d", "en"),
         (None, "", "en"),
         ("en", "de", "en"),
+        (None, "pt", "pt_BR"),
+        (None, "pt-BR,pt;q=0.9", "pt_BR"),
+        (None, "pt-PT,en;q=0.5", "pt_BR"),
         ("xx", "de", "de"),
     ],
 )

@@ -1,1 +1,1 @@
-"""The words of results, one file for each language: pages, commands and JSON say the same."""
+"""The words of results in English, which commands, JSON and pages use. The other languages have them in `console/texts`."""
