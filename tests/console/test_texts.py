@@ -16,7 +16,7 @@ VIEWS = sorted((ROOT / "campaigns" / "console" / "views").glob("*.j2"))
 SOURCES = [*VIEWS, *(path for name in ("campaigns", "engine/core") for path in (ROOT / name).rglob("*.py"))]
 # What the service answers ends the key, or a country.
 OF_SERVICE = re.compile(
-    r"number\.(quality|tier)_|template_(status|reason)\.|spent\.category_|code_(meaning|remedy)\.|reject\.phone_old_"
+    r"number\.(quality|tier)_|template_(status|reason)\.|spent\.category_|code_(meaning|remedy)\.|sentence\.|reject\.phone_old_"
 )
 LITERAL = re.compile(r"[\"']([\w.-]+)(?=[\"'{])")
 NAMED = re.compile(r"\bt\(\s*[\"']([\w.-]+)[\"']\s*[,)]")

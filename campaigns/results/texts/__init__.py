@@ -1,1 +1,1 @@
-"""The words of results in English, which commands, JSON and pages use. The other languages have them in `console/texts`."""
+"""The words of results in English, for commands, JSON and pages. `console/texts` has the other languages."""
