@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from drumbeat.campaigns.console.campaigns.code_texts import code_meaning, code_remedy
+from drumbeat.campaigns.console.web.code_texts import code_meaning, code_remedy
 from drumbeat.campaigns.console.web.language import LANGUAGES, texts_of
 from drumbeat.campaigns.texts import words_of
 from drumbeat.engine.core.error_codes import ERROR_CODES, meaning_of, remedy_of

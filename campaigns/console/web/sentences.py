@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 
 from markupsafe import Markup, escape
 
+from drumbeat.campaigns.console.web.code_texts import FIRST_CODES
 from drumbeat.campaigns.console.web.language import PageTexts, texts_of
 from drumbeat.campaigns.reject import REASONS
 from drumbeat.campaigns.texts import FIRST_LANGUAGE
@@ -25,7 +26,11 @@ _COMMAND = re.compile(r"`|(?<!\w)--[a-z]|DRUMBEAT_")
 _OPTION = r"“[^”]+”|\w+"  # its label, or its key if no page has a field for it
 # A place whose value has words of its own, and where they are.
 _OF_PLACE = {"state": "state.", "event": "campaign.", "events": "campaign."}
-_CODES = {words: code for code, words in REASONS.items()}
+_KEYS = {
+    **{words: f"reject.{code}" for code, words in REASONS.items()},
+    **{row.meaning: f"code_meaning.{code}" for row, code in FIRST_CODES.items()},
+    **{row.remedy: f"code_remedy.{code}" for row, code in FIRST_CODES.items() if row.remedy},
+}
 
 
 def said(texts: PageTexts, text: str | None, *, whole: bool = False) -> Markup:
@@ -69,8 +74,8 @@ def translated(code: str, text: str) -> str | None:
     if code == FIRST_LANGUAGE:
         return text
     texts = texts_of(code)
-    if text in _CODES:
-        return texts(f"reject.{_CODES[text]}")
+    if text in _KEYS:
+        return texts(_KEYS[text])
     if len(text) > SENTENCE_CHARACTERS_MAX:
         return None
     for form, key in _forms():
