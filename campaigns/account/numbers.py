@@ -87,6 +87,12 @@ async def sync_numbers(
     return await list_numbers(pool)
 
 
+async def read_number_names(pool: Pool) -> dict[str, str]:
+    """Return how people call each stored number, by its id: its name and phone, as far as they are known."""
+    rows = await pool.fetch(statements("numbers")["names"])
+    return {row["phone_number_id"]: row["called"] for row in rows}
+
+
 async def list_numbers(pool: Pool) -> list[BusinessNumber]:
     """Return all stored numbers, ordered by id."""
     rows = await pool.fetch(statements("numbers")["list"], DEFAULT_LIMIT_PER_S)

@@ -77,7 +77,7 @@ def test_some_recipients_wait_while_others_are_sent_to() -> None:
     ]
     assert (
         found[1]
-        .in_words(Texts("de", words_of("drumbeat.campaigns.results.texts", "de")))
+        .in_words(Texts("de", words_of("drumbeat.campaigns.console.texts", "de")))
         .endswith("bis Mo 09:00")
     )
 

@@ -155,7 +155,7 @@ async def test_an_error_stands_at_its_field_and_the_form_keeps_what_was_typed(
         r'<span class="bad" id="e-share">(.*?)</span><input name="share"[^>]*value="500" aria-invalid',
         html.unescape(refused.text),
     )
-    assert field is not None and "is not a percentage: write 1 to 100" in field[1]
+    assert field is not None and "is not a percentage. Write 1 to 100" in field[1]
     for value in ("autumn", "09:00", "20:00", "2", "7"):
         assert f'value="{value}"' in refused.text
 

@@ -6,8 +6,8 @@ import pytest
 
 from drumbeat.campaigns.console.web.problem_page import shown_code
 from drumbeat.campaigns.console.web.problems import MESSAGES, Problem
-from drumbeat.campaigns.console.web.rendering import sentence
 from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.sentences import sentence
 from drumbeat.engine.store.database import Pool
 from tests.console.conftest import Caller, console
 from tests.console.plain_browser import browser_of
@@ -21,8 +21,8 @@ GERMAN = {"Accept-Language": "de"}
         ("/nothing", 404, "Unter dieser Adresse gibt es nichts.", "/campaigns"),
         (f"/new/{'a' * 32}", 404, "Diese Datei ist nicht mehr gespeichert.", "/new"),
         (f"/suppression/import/{'a' * 32}", 404, "laden Sie die Datei noch einmal hoch.", "/suppression"),
-        ("/campaigns/nobody", 404, '<p lang="en">There is no campaign', "/campaigns"),
-        ("/people/rubbish", 422, '<p lang="en">', "/people"),
+        ("/campaigns/nobody", 404, "<p>Es gibt keine Kampagne „nobody“.</p>", "/campaigns"),
+        ("/people/rubbish", 422, "<p>Die Telefonnummer „rubbish“ ist nicht lesbar: ", "/people"),
     ],
 )
 async def test_it_says_what_to_do(url: str, address: str, status: int, says: str, leads_to: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from drumbeat.campaigns.console.campaigns.code_texts import code_meaning, code_remedy
+from drumbeat.campaigns.console.web.code_texts import code_meaning, code_remedy
 from drumbeat.campaigns.console.web.language import LANGUAGES, texts_of
 from drumbeat.campaigns.texts import words_of
 from drumbeat.engine.core.error_codes import ERROR_CODES, meaning_of, remedy_of
@@ -16,7 +16,7 @@ VIEWS = sorted((ROOT / "campaigns" / "console" / "views").glob("*.j2"))
 SOURCES = [*VIEWS, *(path for name in ("campaigns", "engine/core") for path in (ROOT / name).rglob("*.py"))]
 # What the service answers ends the key, or a country.
 OF_SERVICE = re.compile(
-    r"number\.(quality|tier)_|template_(status|reason)\.|spent\.category_|code_(meaning|remedy)\.|reject\.phone_old_"
+    r"number\.(quality|tier)_|template_(status|reason)\.|spent\.category_|code_(meaning|remedy)\.|sentence\.|reject\.phone_old_"
 )
 LITERAL = re.compile(r"[\"']([\w.-]+)(?=[\"'{])")
 NAMED = re.compile(r"\bt\(\s*[\"']([\w.-]+)[\"']\s*[,)]")

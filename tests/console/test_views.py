@@ -1,18 +1,22 @@
 """Every view: axe reports nothing, no view is wider than its window, and each has a title and one heading."""
 
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+import aiohttp
 import pytest
 from playwright.async_api import Browser, Page, expect
 
 from drumbeat.campaigns.console.new.choices import write_choices
+from drumbeat.campaigns.console.web.language import texts_of
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.campaigns.console.web.uploads import Upload
 from drumbeat.campaigns.console.web.users import add_token, store_user
 from drumbeat.campaigns.life.forget import forget_person
+from drumbeat.engine.core.error_codes import ERROR_CODES
 from drumbeat.engine.store.database import Pool
 from tests.console.chromium import browser, needs_chromium, require_accessible, tab_of
 from tests.console.conftest import PHONE
@@ -21,6 +25,10 @@ from tests.console.views import SIGN_IN, View, views
 __all__ = ["browser"]  # a fixture
 pytestmark = needs_chromium
 
+# The service lists a name and a phone for each number.
+NUMBERS_AS_LISTED = """
+    UPDATE numbers SET verified_name = 'Lantern', display_phone_number = '+55 11 4000-' || right(phone_number_id, 1)
+"""
 PASSWORD = "a long enough password"
 # Who asks for no page of the console has no menu.
 MENU_FITS = "[...document.querySelectorAll('.top nav')].every(menu => menu.scrollWidth <= menu.clientWidth)"
@@ -37,6 +45,7 @@ class Scene(NamedTuple):
 async def scene(browser: Browser, pool: Pool, url: str, tmp_path: Path) -> Scene:
     """Every view, as a manager sees it, with an upload whose message is chosen and one of whose rows is bad."""
     await store_user(pool, "ana", Role.MANAGE, PASSWORD, actor="test")
+    await pool.execute(NUMBERS_AS_LISTED)
     await add_token(pool, "reports", Role.LOOK, actor="test")
     page = await tab_of(browser, url)
     await sign_in(page)
@@ -123,3 +132,45 @@ async def test_every_view_has_one_heading_and_a_title_of_its_own(
         assert await page.locator("h1").count() == 1, view
         titles[view] = await page.title()
     assert len(set(titles.values())) == len(titles), titles
+
+
+GERMAN = {"Accept-Language": "de"}
+WORDS_MIN = 2  # one word, such as "Start", may be the same in both languages
+ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+FLAG = re.compile(r"(?<![\w-])--[a-z]")
+
+
+async def test_a_german_view_holds_no_english_and_nothing_of_machines(
+    url: str, scene: Scene, pool: Pool
+) -> None:
+    ids = [row["phone_number_id"] for row in await pool.fetch("SELECT phone_number_id FROM numbers")]
+    cookies = {each["name"]: each["value"] for each in scene.state["cookies"]}
+    found = []
+    async with aiohttp.ClientSession(url, headers=GERMAN, cookies=cookies) as session:
+        for view in scene.views:
+            async with session.get(view.address) as reply:
+                shown = shown_text(await reply.text())
+            found += [f"{view.name}: {each}" for each in foreign_to_german(shown, ids)]
+    assert not found, "\n".join(found)
+
+
+def shown_text(page: str) -> str:
+    """What a person reads of a page: its texts and the labels in attributes."""
+    page = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+    labels = re.findall(r"(?:aria-label|title|placeholder)=\"([^\"]*)\"", page)
+    texts = re.sub(r"<[^>]*>", "\n", page)
+    return unescape("\n".join([texts, *labels]))
+
+
+def foreign_to_german(shown: str, ids: list[str]) -> list[str]:
+    english, german = texts_of("en").words, texts_of("de").words
+    lines = {line.strip() for line in shown.splitlines()}
+    known = {
+        text
+        for key, text in english.items()
+        if "{" not in text and len(text.split()) >= WORDS_MIN and text not in german.values()
+    }
+    known |= {text for row in ERROR_CODES.values() for text in (row.meaning, row.remedy) if text}
+    found = [text for text in known if any(text in line for line in lines)]
+    found += [line for line in lines if ISO_TIME.search(line) or FLAG.search(line)]
+    return found + [line for line in lines if any(number in line for number in ids)]

@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from aiohttp import web
 
-from drumbeat.campaigns.account.numbers import list_numbers
+from drumbeat.campaigns.account.numbers import read_number_names
 from drumbeat.campaigns.console.campaigns.export_words import ExportWords, WordsWriter
 from drumbeat.campaigns.console.campaigns.exporting import kept_columns, send_export
 from drumbeat.campaigns.console.campaigns.named import named_campaign, named_status
@@ -54,7 +54,7 @@ async def export(request: web.Request) -> web.StreamResponse:
 
 async def show_export(request: web.Request) -> web.Response:
     (campaign, status), asked = await named_status(request), query_of(request, ExportQuery)
-    known = {each.phone_number_id: each for each in await list_numbers(console_of(request).pool)}
+    known = await read_number_names(console_of(request).pool)
     return page(
         request,
         "export.html.j2",

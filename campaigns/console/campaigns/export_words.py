@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from drumbeat.campaigns.console.campaigns.code_texts import code_remedy
+from drumbeat.campaigns.console.web.code_texts import code_remedy
 from drumbeat.campaigns.console.web.language import Exactness, PageTexts
 from drumbeat.campaigns.output.spreadsheet import EXPORT_COLUMNS, is_variable_column
 from drumbeat.campaigns.phones.countries import calling_code

@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
-from drumbeat.campaigns.account.numbers import list_numbers
+from drumbeat.campaigns.account.numbers import read_number_names
 from drumbeat.campaigns.campaign import Campaign
 from drumbeat.campaigns.console.account.pricing import stored_plan
 from drumbeat.campaigns.console.campaigns import actions
@@ -155,23 +155,18 @@ async def _starts_at(request: web.Request, campaign: Campaign) -> datetime | Non
 async def _page(request: web.Request, campaign: Campaign, problem: Problem | None = None) -> web.Response:
     pool, needs_two = console_of(request).pool, console_of(request).own.approval
     chosen = await choose_recipient(pool, campaign.name, Choice())
-    numbers = await list_numbers(pool)
     view = LaunchView(
         campaign,
         chosen,
         await _plan(request, campaign),
         await _starts_at(request, campaign),
-        {each.phone_number_id: _called(each.verified_name, each.display_phone_number) for each in numbers},
+        await read_number_names(pool),
         await tests_of(pool, campaign.name),
         needs_two,
         await start_request(pool, campaign) if needs_two else None,
         problem,
     )
     return page(request, "launch.html.j2", 200 if problem is None else problem.status, view=view)
-
-
-def _called(name: str | None, phone: str | None) -> str:
-    return " ".join(part for part in (name, phone) if part)
 
 
 async def _plan(request: web.Request, campaign: Campaign) -> dict[str, Any] | None:

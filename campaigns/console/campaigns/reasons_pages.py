@@ -7,9 +7,9 @@ from __future__ import annotations
 from aiohttp import web
 
 from drumbeat.campaigns.campaign import Campaign
-from drumbeat.campaigns.console.campaigns.code_texts import code_meaning, code_remedy
 from drumbeat.campaigns.console.campaigns.named import campaign_url, named_campaign
 from drumbeat.campaigns.console.campaigns.result_readings import reason_readings
+from drumbeat.campaigns.console.web.code_texts import code_meaning, code_remedy
 from drumbeat.campaigns.console.web.context import caller_of, console_of
 from drumbeat.campaigns.console.web.rendering import page, render, texts_for
 from drumbeat.campaigns.console.web.roles import Role

@@ -14,11 +14,11 @@ from drumbeat.campaigns.console.campaigns.charts import (
     rate_charts,
     segments,
 )
-from drumbeat.campaigns.console.campaigns.code_texts import code_meaning, code_remedy
 from drumbeat.campaigns.console.campaigns.named import campaign_url, named_campaign
 from drumbeat.campaigns.console.campaigns.result_readings import result_readings
 from drumbeat.campaigns.console.web.attachments import attachment
 from drumbeat.campaigns.console.web.cache import Kind
+from drumbeat.campaigns.console.web.code_texts import code_meaning, code_remedy
 from drumbeat.campaigns.console.web.context import Console, console_of
 from drumbeat.campaigns.console.web.language import Texts
 from drumbeat.campaigns.console.web.rendering import page, redirect, render, texts_for

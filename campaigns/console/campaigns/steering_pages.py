@@ -6,6 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
+from drumbeat.campaigns.account.numbers import read_number_names
 from drumbeat.campaigns.changing.retry import retry_name
 from drumbeat.campaigns.console.campaigns import actions
 from drumbeat.campaigns.console.campaigns.named import campaign_url, named_campaign, named_status
@@ -83,7 +84,11 @@ async def settle(request: web.Request) -> web.Response:
 async def _settle_values(request: web.Request) -> dict[str, Any]:
     campaign = await named_campaign(request)
     doubts = await actions.doubts(console_of(request), caller_of(request), campaign.name)
-    return {"campaign": campaign, "doubts": doubts}
+    return {
+        "campaign": campaign,
+        "doubts": doubts,
+        "names": await read_number_names(console_of(request).pool),
+    }
 
 
 async def ask_approve(request: web.Request) -> web.Response:

@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup, escape
 from pydantic import ValidationError
 
 from drumbeat.campaigns.console.web.language import PageTexts
 from drumbeat.campaigns.console.web.local_times import UTC, local_of, moment_of, time_zones
 from drumbeat.campaigns.console.web.problems import Problem, fault_of, problem_of
+from drumbeat.campaigns.console.web.sentences import remedy_said, said
 from drumbeat.campaigns.options.schedule import RECIPIENT
 from drumbeat.engine.errors import DrumbeatError, UsageError
 
@@ -144,11 +146,14 @@ class Wrong:
             return "message"
         return "list" if self.field in OF_THE_LIST else "sending"
 
-    def words(self, texts: PageTexts) -> str:
+    def words(self, texts: PageTexts) -> Markup:
         """Return the problem, which names options by the labels of their fields."""
         if self.problem.code == "name_taken":
-            return texts("problem_code.name_taken")
-        return ": ".join(filter(None, self.problem.told(texts.option)))
+            return escape(texts("problem_code.name_taken"))
+        what, remedy = self.problem.told(texts.option)
+        return escape(" ").join(
+            filter(None, (said(texts, what, whole=True), remedy_said(texts, remedy, whole=True)))
+        )
 
 
 def wrong_of(error: Exception) -> Wrong:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from drumbeat.campaigns.account.numbers import read_number_names
 from drumbeat.campaigns.console.campaigns.named import named_campaign
 from drumbeat.campaigns.console.people import actions, api
 from drumbeat.campaigns.console.people.shapes import (
@@ -32,19 +33,34 @@ async def show_recipients(request: web.Request) -> web.Response:
         found=await api.recipients(console_of(request), campaign.name, asked),
         asked=asked,
         states=list(RecipientState),
+        names=await read_number_names(console_of(request).pool),
     )
 
 
 async def show_campaign_replies(request: web.Request) -> web.Response:
     campaign, asked = await named_campaign(request), query_of(request, RepliesQuery)
     found = await api.campaign_replies(console_of(request), campaign.name, asked)
-    return page(request, "replies.html.j2", campaign=campaign, found=found, asked=asked)
+    return page(
+        request,
+        "replies.html.j2",
+        campaign=campaign,
+        found=found,
+        asked=asked,
+        names=await read_number_names(console_of(request).pool),
+    )
 
 
 async def show_replies(request: web.Request) -> web.Response:
     asked = query_of(request, AllRepliesQuery)
     found = await api.replies(console_of(request), asked)
-    return page(request, "replies.html.j2", campaign=None, found=found, asked=asked)
+    return page(
+        request,
+        "replies.html.j2",
+        campaign=None,
+        found=found,
+        asked=asked,
+        names=await read_number_names(console_of(request).pool),
+    )
 
 
 async def find_person(request: web.Request) -> web.Response:
@@ -54,20 +70,20 @@ async def find_person(request: web.Request) -> web.Response:
         if phone:
             return redirect(path_of("people", read_phone(phone, region or None)))
     except UsageError:
-        return _person(request, 422, typed=phone, region=region, unreadable=True)
-    return _person(request)
+        return await _person(request, 422, typed=phone, region=region, unreadable=True)
+    return await _person(request)
 
 
 async def show_person(request: web.Request) -> web.Response:
     history = await _history(request)
-    return _person(request, typed=f"+{history.phone}", history=history)
+    return await _person(request, typed=f"+{history.phone}", history=history)
 
 
 async def _history(request: web.Request) -> PhoneHistory:
     return await api.person(console_of(request), request.match_info["phone"], PhoneQuery())
 
 
-def _person(
+async def _person(
     request: web.Request,
     status: int = 200,
     *,
@@ -77,7 +93,14 @@ def _person(
     history: PhoneHistory | None = None,
 ) -> web.Response:
     return page(
-        request, "person.html.j2", status, history=history, typed=typed, region=region, unreadable=unreadable
+        request,
+        "person.html.j2",
+        status,
+        history=history,
+        typed=typed,
+        region=region,
+        unreadable=unreadable,
+        names=await read_number_names(console_of(request).pool),
     )
 
 

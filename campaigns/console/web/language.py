@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup, escape
 
-from drumbeat.campaigns.texts import Texts, is_near, languages_in, words_of
+from drumbeat.campaigns.texts import FIRST_LANGUAGE, Texts, is_near, languages_in, words_of
 
 __all__ = ["COOKIE", "LANGUAGES", "PageTexts", "Texts", "choose_language", "texts_of"]
 
@@ -75,7 +75,9 @@ class PageTexts(Texts):
 
 @cache
 def texts_of(code: str, zone: str = "UTC") -> PageTexts:
-    words = words_of(RESULT_TEXTS, code) | words_of(CONSOLE_TEXTS, code)
+    words = words_of(CONSOLE_TEXTS, code)
+    if code == FIRST_LANGUAGE:
+        words |= words_of(RESULT_TEXTS, code)  # commands write these words too, and only in this language
     return PageTexts(code, words, zone)
 
 

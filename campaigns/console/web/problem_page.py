@@ -21,7 +21,6 @@ SECTIONS = {
     "users": "users.title",
     "tokens": "tokens.title",
 }
-COMMAND = "`drumbeat "  # a command is no remedy for a person who reads a page
 OF_UPLOADS = ("/new/", "/suppression/import/")
 
 
@@ -35,7 +34,6 @@ async def problem_page(request: web.Request, problem: Problem) -> web.StreamResp
         "problem.html.j2",
         problem=problem,
         code=shown_code(request.path, problem),
-        has_remedy=COMMAND not in problem.remedy,
         section=section,
         title=SECTIONS.get(section),
     )

@@ -55,7 +55,7 @@ _STATUSES = {
     )
 }
 # Plain words for the kinds of errors that pydantic names.
-_FAULTS = {
+FAULTS = {
     "missing": "nothing is given",
     "int_parsing": "this is not a whole number",
     "float_parsing": "this is not a number",
@@ -201,4 +201,4 @@ def _explain(problem: ErrorDetails) -> str:
 
 def fault_of(problem: ErrorDetails) -> str:
     """Return the fault of a value, in plain words where they are known."""
-    return _FAULTS.get(problem["type"], problem["msg"].removeprefix("Value error, "))
+    return FAULTS.get(problem["type"], problem["msg"].removeprefix("Value error, "))

@@ -22,6 +22,7 @@ from drumbeat.campaigns.console.web.language import (
 from drumbeat.campaigns.console.web.local_times import local_of, time_zones
 from drumbeat.campaigns.console.web.problems import Problem
 from drumbeat.campaigns.console.web.roles import Role
+from drumbeat.campaigns.console.web.sentences import remedy_said, said
 from drumbeat.campaigns.console.web.static import static_url
 from drumbeat.campaigns.duration import duration
 
@@ -44,16 +45,12 @@ def environment() -> Environment:
         "time_zones": time_zones,
         "static_url": static_url,
         "duration": duration,
+        "said": said,
+        "remedy_said": remedy_said,
         "languages": {code: texts_of(code)("language") for code in LANGUAGES},
         "Role": Role,
     }
-    made.filters["sentence"] = sentence
     return made
-
-
-def sentence(text: str) -> str:
-    """Return an error's text as a sentence of a page."""
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}"
 
 
 def texts_for(request: web.Request) -> PageTexts:

@@ -1,1 +1,1 @@
-"""The words of results, one file for each language: pages, commands and JSON say the same."""
+"""The words of results in English, for commands, JSON and pages. `console/texts` has the other languages."""

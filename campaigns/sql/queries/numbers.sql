@@ -46,3 +46,8 @@ ORDER BY campaign_id;
 -- Which of these numbers only a person may let send again, and why.
 SELECT phone_number_id, coalesce(suspended_reason, 'stopped') AS reason FROM numbers
 WHERE stopped AND phone_number_id = ANY ($1::text[]) ORDER BY phone_number_id;
+
+-- name: names
+SELECT phone_number_id,
+    coalesce(nullif(concat_ws(' ', verified_name, display_phone_number), ''), phone_number_id) AS called
+FROM numbers;
