@@ -44,6 +44,7 @@ class _Options(TypedDict, total=False):
     format: Literal["csv", "jsonl", "xlsx", "xls", "ods", "parquet"] | None
     sheet: str | None
     hidden_rows: Literal["read", "skip"] | None
+    header_row: int | None
     encoding: str | None
     keep_spaces: bool
     repair: bool

@@ -100,7 +100,9 @@ class CampaignSpec(CampaignOptions):
 
     @property
     def reading(self) -> ReadOptions:
-        return ReadOptions(self.format, self.sheet, self.hidden_rows, self.encoding, self.keep_spaces)
+        return ReadOptions(
+            self.format, self.sheet, self.hidden_rows, self.encoding, self.keep_spaces, self.header_row
+        )
 
     @property
     def urgency(self) -> Priority:

@@ -77,6 +77,14 @@ class CampaignOptions:
             "read|skip",
         ),
     ] = None
+    header_row: Annotated[
+        int | None,
+        Row(
+            AUDIENCE,
+            "Row of a workbook or CSV file that names the columns, counted from 1; for titles above it.",
+            "ROW",
+        ),
+    ] = None
     encoding: Annotated[
         str | None,
         Row(

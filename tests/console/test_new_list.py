@@ -180,6 +180,26 @@ async def test_a_worksheet_is_chosen_and_another_one_forgets_what_was_chosen(
     assert "corrected by hand" not in page
 
 
+async def test_the_page_asks_where_a_list_below_a_title_begins(sender: Caller, tmp_path: Path) -> None:
+    file = tmp_path / "titled.xlsx"
+    rows = [["Customers of <May>"], [], ["phone", "name"], [str(PHONE + 70), "Ada"], [str(PHONE + 71), "Ben"]]
+    write_xlsx_sheet(file, Sheet(rows))
+    path = (await uploaded(sender, file.read_bytes(), "titled.xlsx")).headers["Location"]
+    asked = (await sender.get(path)).text
+    assert "seem to be in row 3" in asked
+    assert "Customers of &lt;May&gt;" in asked
+    assert re.search(r'value="3" required checked', asked)
+    await sender.post(path, data={"header_row": "3"})
+    page = (await sender.get(path)).text
+    assert '<input type="number" name="header_row" min="1" max="1000" required value="3">' in page
+    assert "<th>name</th>" in page
+    await sender.post(path, data={"phone_column": "phone"})
+    assert figure(await checked(sender, path), "good") == 2
+    assert (await sender.post(path, data={"header_row": "9"})).status == 303
+    assert "has no names of columns" in (await sender.get(path)).text
+    assert "seem to be in row 3" in (await sender.get(path)).text
+
+
 async def test_the_page_asks_what_happens_to_hidden_rows(sender: Caller, tmp_path: Path) -> None:
     file = tmp_path / "filtered.xlsx"
     names = ("Ada", "Ben", "Cleo")

@@ -129,6 +129,12 @@ def _check_options(form: Format, options: ReadOptions, name: str) -> None:
             remedy="remove {sheet}",
             values={"name": name},
         )
+    if options.header_row is not None and form not in {Format.CSV, *WORKBOOKS}:
+        raise UsageError(
+            f"{{header_row}} is for workbooks and CSV, and {{name}} is {form.value}",
+            remedy="remove {header_row}",
+            values={"name": name},
+        )
     if options.encoding is not None and form is not Format.CSV:
         raise UsageError(
             f"{{encoding}} is for CSV, and {{name}} is {form.value}",

@@ -33,7 +33,7 @@ def _names(file: BinaryIO, request: SheetRequest) -> list[str]:
 
 def _rows(file: BinaryIO, request: SheetRequest, target: BinaryIO) -> SheetFound:
     spool = Spool(request.name, target)
-    spool_sheet(file, request.sheet, spool, request.hidden_rows)
+    spool_sheet(file, request.sheet, spool, request.hidden_rows, request.header_row)
     return SheetFound(spool.name, spool.form, spool.header, spool.first, spool.findings)
 
 

@@ -29,9 +29,15 @@ _ROOT = Path(campaigns.__file__).parents[2]
 
 def read_workbook(file: BinaryIO, form: Format, options: ReadOptions, spool: Spool) -> None:
     """Write a sheet's rows to the spool. Raise UnreadableAudience if it is no table, damaged or too large,
-    and HiddenRowsUndecided if the options do not say what to do with hidden rows.
+    and HiddenRowsUndecided or HeaderRowUndecided if the options leave a choice to a person.
     """
-    request = SheetRequest(spool.name, options.sheet, MEMORY_BYTES_MAX, options.hidden_rows)
+    request = SheetRequest(
+        spool.name,
+        options.sheet,
+        MEMORY_BYTES_MAX,
+        options.hidden_rows,
+        header_row=options.header_row,
+    )
     found = cast("SheetFound", _ask(file, form, spool, request))
     spool.name, spool.form, spool.header, spool.first, spool.findings = found
 

@@ -40,7 +40,7 @@ OF_THE_MESSAGE = frozenset(
 )
 OF_PHONES = ("country_column", "repair_old", "first_number", "leave_out", "only_mobile")
 OF_THE_LIST = frozenset(
-    {"phone_column", "region", "map", "default", "exclude", "sheet", "hidden_rows", *OF_PHONES}
+    {"phone_column", "region", "map", "default", "exclude", "sheet", "hidden_rows", "header_row", *OF_PHONES}
 )
 _CAP = re.compile(r"(\d*)/(\d*)d")
 
