@@ -67,6 +67,7 @@ class _Options(TypedDict, total=False):
     rejects: str | Path | None
     template: str | None
     language_column: str | None
+    language_map: Mapping[str, str] | Sequence[str] | None
     strict_language: bool
     param: str | Sequence[str] | None
     header_column: str | None

@@ -213,6 +213,15 @@ class CampaignOptions:
             "COLUMN",
         ),
     ] = None
+    language_map: Annotated[
+        list[str] | None,
+        Row(
+            MESSAGE,
+            "Language that a value of that column means: Suisse=fr; repeat for more. Codes and names such as"
+            " Englisch are known.",
+            "VALUE=LANGUAGE",
+        ),
+    ] = None
     strict_language: Annotated[
         bool, Row(MESSAGE, "Refuse the file if a row names no language of the template.")
     ] = False

@@ -34,7 +34,7 @@ from drumbeat.engine.errors import DrumbeatError
 SHEETS_FILE = "sheets.json"
 COLUMNS_MAX = 100  # with a text for empty cells; no message takes more
 CAMPAIGNS_OFFERED = 20  # to leave their recipients out; the newest
-OF_ONE_HEADER = ("phone_column", "country_column", "default", "param", "language_column")
+OF_ONE_HEADER = ("phone_column", "country_column", "default", "param", "language_column", "language_map")
 OF_ONE_SHEET = (*OF_ONE_HEADER, "hidden_rows", "header_row")
 HEADER_ROW_MAX = 1_000  # further down, no title stands above it
 
