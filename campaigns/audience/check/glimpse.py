@@ -108,16 +108,19 @@ def with_phones_proposed(error: DrumbeatError, source: OpenAudience) -> Drumbeat
 
 
 def guess_language_column(seen: Glimpse, languages: Sequence[str]) -> str | None:
-    """Return the column whose first values name these languages. A column whose name says so is preferred.
-    Empty cells count neither for nor against a column.
+    """Return the column whose first values name these languages. Of a column whose name says so, one value is
+    enough, and it is preferred. Empty cells count neither for nor against a column.
     """
-    found = [
+    found: dict[str, list[bool]] = {}
+    for column, cells in zip(seen.columns, seen.samples, strict=True):
+        found[column] = [find_meant_language(cell, languages) is not None for cell in cells if cell]
+    named = [
         column
-        for column, cells in zip(seen.columns, seen.samples, strict=True)
-        if any(cells) and all(find_meant_language(cell, languages) for cell in cells if cell)
+        for column, fits in found.items()
+        if any(fits) and any(word in _plain(column) for word in _LANGUAGE_WORDS)
     ]
-    named = [column for column in found if any(word in _plain(column) for word in _LANGUAGE_WORDS)]
-    return next(iter((*named, *found)), None)
+    whole = [column for column, fits in found.items() if fits and all(fits)]
+    return next(iter((*named, *whole)), None)
 
 
 def guess_params(

@@ -65,8 +65,8 @@ async def counted_values(upload: Upload, choices: Mapping[str, Any]) -> dict[str
     kept, key = upload.read_json(COUNTED_FILE), repr((column, reading))
     if kept is None or kept["key"] != key:
         async with upload.errors_named():
-            counts = await asyncio.to_thread(_count, upload.path, reading, str(column))
-        kept = {"key": key, "counts": counts}
+            counted = await asyncio.to_thread(_count, upload.path, reading, str(column))
+        kept = {"key": key, "counts": counted}
         upload.write_json(COUNTED_FILE, kept)
     counts: dict[str, int] = kept["counts"]
     return counts
