@@ -200,6 +200,18 @@ async def test_the_page_asks_where_a_list_below_a_title_begins(sender: Caller, t
     assert "seem to be in row 3" in (await sender.get(path)).text
 
 
+async def test_national_numbers_are_a_question_with_the_countries_that_fit(sender: Caller) -> None:
+    numbers = "".join(f"0171 39 200{at:02}\n" for at in range(12))
+    path = await listed(sender, f"phone\n{numbers}")
+    shown = html.unescape(await checked(sender, path))
+    assert "12 of 12 numbers are readable as numbers of Germany" in shown
+    assert "--region" not in shown
+    assert 'name="use_region" value="DE">Use Germany' in shown
+    await sender.post(path, data={"use_region": "DE"})
+    assert figure(await checked(sender, path), "good") == 12
+    assert (await sender.post(path, data={"use_region": "XX"})).status == 422
+
+
 async def test_the_page_asks_what_happens_to_hidden_rows(sender: Caller, tmp_path: Path) -> None:
     file = tmp_path / "filtered.xlsx"
     names = ("Ada", "Ben", "Cleo")

@@ -87,6 +87,10 @@ async def save_list(request: web.Request) -> web.Response:
         write_choices(stored, encoding=encoding, **dict.fromkeys(OF_ONE_SHEET))
         return redirect(path_of("new", stored.reference))
     step = await step_of(request)
+    if country := str(fields.get("use_region", "")):
+        row_check(step.seen.columns, stored.name, phone_rules(stored, {**step.choices, "region": country}))
+        write_choices(stored, region=country)
+        return redirect(step.path("rows"))
     chosen = chosen_of(fields, step)
     typed = replace(step, choices={**step.choices, **chosen})
     try:
