@@ -115,8 +115,8 @@ class Sending(Installation):
 
         Nothing is sent here: `run`, or a worker, sends what is queued.
         """
-        is_lost = lost_s is not None and 0 < lost_s <= LOST_S_MAX
-        if is_lost is not (action == "lost-time") or (lost_s is not None and not is_lost):
+        fits = 1 <= (lost_s or 0) <= LOST_S_MAX if action == "lost-time" else lost_s is None
+        if not fits:
             raise UsageError(
                 "lost_s goes with the action lost-time, and only with it",
                 remedy=f"give 1 to {LOST_S_MAX} seconds with it",

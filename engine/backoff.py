@@ -40,9 +40,7 @@ def wait_s(kind: Wait, wait_no: int, hint_s: float | None = None) -> float:
     `wait_no` counts the waits of this kind from 1. The wait is never shorter than `hint_s`, which the service
     named.
     """
-    state = RetryCallState(AsyncRetrying(), None, (), {})
-    state.attempt_number = wait_no
-    return max(_WAITS[kind](state), hint_s or 0.0)
+    return max(_length_s(_WAITS[kind], wait_no), hint_s or 0.0)
 
 
 def deferral_s(decision: Retry) -> float:
@@ -52,16 +50,18 @@ def deferral_s(decision: Retry) -> float:
 
 def notification_wait_s(attempt_no: int) -> float:
     """Return the seconds until a notification is delivered again after `attempt_no` failed attempts."""
-    state = RetryCallState(AsyncRetrying(), None, (), {})
-    state.attempt_number = attempt_no
-    return _NOTIFICATION_WAIT(state)
+    return _length_s(_NOTIFICATION_WAIT, attempt_no)
 
 
 def event_wait_s(attempt_no: int) -> float:
     """Return the seconds until events are posted to a program again after `attempt_no` failed attempts."""
+    return _length_s(_EVENT_WAIT, attempt_no)
+
+
+def _length_s(wait: wait_base, wait_no: int) -> float:
     state = RetryCallState(AsyncRetrying(), None, (), {})
-    state.attempt_number = attempt_no
-    return _EVENT_WAIT(state)
+    state.attempt_number = wait_no
+    return wait(state)
 
 
 def reconnecting(

@@ -24,6 +24,7 @@ from drumbeat.campaigns.console.campaigns import (
     changing_pages,
     export_pages,
     exporting,
+    home_pages,
     launch_pages,
     message_pages,
     reasons_pages,
@@ -75,7 +76,8 @@ MULTIPART = "multipart/form-data"
 # In the order of the document.
 ROWS = (
     Row(LOOK, {
-        "GET /": campaign_pages.home,
+        "GET /": home_pages.show,
+        "GET /live/home": home_pages.stream,
         "GET /campaigns": campaign_pages.show_all,
         "GET /live/campaigns": campaign_pages.stream_all,
     }, of_action("GET", "/campaigns", "List campaigns, the newest first", campaign_api.listed)),

@@ -117,9 +117,14 @@ async def run_campaign(
     stopped = stop.is_set() and (cut_short or not limit.passed)
     missing = ""
     if not stopped:
-        async with pool.acquire() as connection:
-            doubts = await summarise_in_doubt(connection, campaign.campaign_id, silence_s=service.silence_s)
-        missing = shortfall(status, max_failed or campaign.max_failed, outlook(campaign, doubts))
+        next_step = ""
+        if status.in_doubt:
+            async with pool.acquire() as connection:
+                next_step = outlook(
+                    campaign,
+                    await summarise_in_doubt(connection, campaign.campaign_id, silence_s=service.silence_s),
+                )
+        missing = shortfall(status, max_failed or campaign.max_failed, next_step)
     return RunResult(status, stopped, missing, until if cut_short else None)
 
 

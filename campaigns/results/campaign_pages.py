@@ -93,11 +93,17 @@ async def campaign_page(
     states: Sequence[CampaignState] = (),
     limit: int = PAGE_MAX,
     tests: bool = False,
+    part_of_name: str | None = None,
 ) -> CampaignPage:
-    """Return the newest campaigns with an id below `before`. The cost does not grow with the messages."""
+    """Return the newest campaigns with an id below `before`. The cost does not grow with the messages.
+
+    `part_of_name` stands anywhere in the name, in any case of letters.
+    """
     wanted = [state.value for state in states] or None
     limit = max(1, min(limit, PAGE_MAX))
-    rows = await connection.fetch(statements("results_pages")["campaigns"], before, wanted, limit, tests)
+    rows = await connection.fetch(
+        statements("results_pages")["campaigns"], before, wanted, limit, tests, part_of_name or None
+    )
     listed = await _listed(connection, rows)
     return CampaignPage(listed, listed[-1].campaign_id if len(listed) == limit else None)
 

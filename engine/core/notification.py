@@ -62,8 +62,8 @@ class Notification:
     """A notification. `public_id` is the same in every attempt and on every channel.
 
     `campaign`, `external_id` (which may be missing), `state`, `counts` and `on_unknown` are None unless it is
-    about a campaign. `counts` are read
-    at the time of the attempt. `number` is the phone number ID, if it is about a number.
+    about a campaign. `counts` are read at the time of the attempt. `number` is the phone number ID, if it is
+    about a number.
     """
 
     public_id: str

@@ -39,8 +39,7 @@ async def serve(
     """Receive and reconcile until `stop` is set, then drain. `on_listening` gets the callback's URL once.
 
     The callback is at `path`. `accounts` are the ids of our business accounts; empty if they are not known.
-    `reread` returns the secrets if they were replaced. It is
-    called every second.
+    `reread` returns the secrets if they were replaced; it is called every second.
 
     Raises ConfigurationError if the process cannot listen on host and port. After a stop it returns within
     seconds, and everything that was answered with 200 is committed. A bug in any part ends it and is raised.

@@ -72,4 +72,6 @@ def _name(route: str, address: str) -> str:
     """The parts of the route; a placeholder is "one", an action its own name."""
     shown = address.strip("/").replace("?by=", "-by-").split("/")
     pairs = zip(route.strip("/").split("/"), shown, strict=True)
+    if route == "/":
+        return "home"
     return "-".join("one" if part.startswith("{") and part != "{action}" else value for part, value in pairs)

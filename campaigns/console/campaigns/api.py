@@ -30,7 +30,12 @@ async def listed(console: Console, asked: CampaignsQuery) -> CampaignPage:
     states = [] if asked.state is None else [asked.state]
     async with console.pool.acquire() as connection:
         found = await campaign_page(
-            connection, before=asked.before, states=states, limit=asked.limit, tests=asked.tests
+            connection,
+            before=asked.before,
+            states=states,
+            limit=asked.limit,
+            tests=asked.tests,
+            part_of_name=asked.q,
         )
     return await counted(console, found)
 

@@ -48,17 +48,12 @@ EVENTS = (CampaignEvent.START, CampaignEvent.PAUSE, CampaignEvent.RESUME, Campai
 CONFIRMED = (CampaignEvent.START, CampaignEvent.CANCEL)  # a page confirms first what cannot be undone
 
 
-async def home(_: web.Request) -> web.Response:
-    return redirect("/campaigns")
-
-
 async def show_all(request: web.Request) -> web.Response:
     asked = query_of(request, CampaignsQuery)
     return page(
         request,
         "campaigns.html.j2",
         **await _list_values(console_of(request), asked),
-        asked=asked,
         states=list(CampaignState),
         stream=f"/live{request.path_qs}",
     )
@@ -82,10 +77,15 @@ async def _list_values(console: Console, asked: CampaignsQuery) -> dict[str, Any
     states = [] if asked.state is None else [asked.state]
     async with console.pool.acquire() as connection:
         found = await campaign_page(
-            connection, before=asked.before, states=states, limit=PAGE_ROWS, tests=asked.tests
+            connection,
+            before=asked.before,
+            states=states,
+            limit=PAGE_ROWS,
+            tests=asked.tests,
+            part_of_name=asked.q,
         )
         needs = await campaigns_that_need_a_person(connection)
-    return {"found": await counted(console, found), "needs": needs}
+    return {"found": await counted(console, found), "needs": needs, "asked": asked}
 
 
 async def show_one(request: web.Request) -> web.Response:

@@ -23,6 +23,7 @@ class CampaignsQuery(Asked):
     limit: Limit = 50
     state: CampaignState | None = None
     tests: bool = False
+    q: Annotated[str | None, Field(max_length=100, description="A part of the name.")] = None
 
 
 class RecipientQuery(Asked):

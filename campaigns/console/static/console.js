@@ -81,6 +81,16 @@ function show(html, root = live) {
   }
 }
 
+// On a phone one button opens the menu. Without this script the menu is open.
+const menu = document.querySelector("[data-menu]");
+if (menu) {
+  document.documentElement.classList.add("scripted");
+  menu.addEventListener("click", () => {
+    const isOpen = document.getElementById(menu.getAttribute("aria-controls")).classList.toggle("open");
+    menu.setAttribute("aria-expanded", isOpen);
+  });
+}
+
 let source = null, timer = null, pollMs = POLL_MS, heard = false;
 
 // Called for each event. If no other event comes in time, it connects again.

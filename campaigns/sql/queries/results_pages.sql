@@ -12,7 +12,22 @@ FROM campaigns
 WHERE ($1::bigint IS NULL OR campaign_id < $1)
   AND ($2::text[] IS NULL OR state = ANY ($2))
   AND ($4 OR options ->> 'test_of' IS NULL)
+  AND ($5::text IS NULL OR strpos(lower(name), lower($5)) > 0)
 ORDER BY campaign_id DESC LIMIT $3;
+
+-- name: week
+-- Campaigns that started in the last seven days, the newest first, without those of `campaign test-send`.
+SELECT campaign_id, recipients,
+       (SELECT coalesce(sum(accepted), 0)::bigint FROM campaign_numbers
+        WHERE campaign_numbers.campaign_id = campaigns.campaign_id) AS accepted
+FROM campaigns
+WHERE started_at >= now() - interval '7 days' AND options ->> 'test_of' IS NULL
+ORDER BY campaign_id DESC LIMIT $1;
+
+-- name: first_steps
+-- What a new installation has so far.
+SELECT EXISTS (SELECT FROM numbers) AS numbers, EXISTS (SELECT FROM templates) AS templates,
+       EXISTS (SELECT FROM campaigns) AS campaigns;
 
 -- name: stuck
 -- Campaigns of which one may need a person, the newest first, those that run last: they are many, and few need one; as `campaigns`, without those of `campaign test-send`.

@@ -39,10 +39,10 @@ _UNEVEN = int(UNEVEN_SHARE * _SHARE_ONE)
 # So many replies are due in a silence. An uneven service is silent by chance, too: at 80 a second, 8 cost
 # 0.01 % of the pace and 4 would cost 0.2 %. A number of 500 a second or more bears 5.
 SILENT_REPLIES, SILENT_REPLIES_FAST, FAST_PER_S = 8, 5, 500.0
+SILENCE_NS_MIN = 5_000_000  # and never shorter than this
 # The pacer looks at each number at least every 20 ms.
 STOOD_NS_MIN = 25_000_000
 SILENCES_MAX, SILENCE_KEPT_NS = 4, 4_000_000_000  # nearly every reply comes within 4 s
-SILENCE_NS_MIN = 5_000_000
 
 
 class ArrivalEstimate:
@@ -126,7 +126,7 @@ class ArrivalEstimate:
 
     def skip(self, replied_ns: int) -> None:
         """Note a reply that shows nothing, because it waited for this process."""
-        self._replied_ns = replied_ns
+        self._replied_ns, self._slept_ns = replied_ns, 0
 
     def awake(self, now_ns: int) -> None:
         """Note that this process runs. While it stood still, it read no reply: that is no silence."""

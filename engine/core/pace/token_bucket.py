@@ -20,7 +20,6 @@ HEADROOM = 0.995
 GUARD_SPARE_NS = 2_000_000
 # Of an uneven service, short delays do not show. Below the 5 ms that HEADROOM leaves.
 UNEVEN_SPARE_NS = 4_000_000
-GUARD_SECOND_NS = SECOND_NS + GUARD_SPARE_NS
 # Lateness that the schedule forgives. A process that shares its core is suspended for 10 to 80 ms at a time,
 # and the ring repeats each gap in every later second. With 5 ms that costs half of 1,000/s; with 60 ms 0.06 %
 # more than with 80.
@@ -184,7 +183,7 @@ class TokenBucket:
         check_limit(limit_per_s)
         self.limit_per_s = limit_per_s
         self._guard_writes = max(1, int(limit_per_s))
-        self._guard_ns = GUARD_SECOND_NS if limit_per_s >= 1 else int(GUARD_SECOND_NS / limit_per_s)
+        self.guard(GUARD_SPARE_NS)
         # Writes that a smaller ring dropped do not matter: the lower limit kept them at least a second before
         # the last one.
         self._ring[:0] = [LONG_AGO_NS] * (self._guard_writes - len(self._ring))

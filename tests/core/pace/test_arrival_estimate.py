@@ -229,6 +229,18 @@ def test_while_this_process_stood_still_no_silence_shows_anything() -> None:
     assert estimate.counted_ns(last_ns + MS, last_ns + 100 * MS) is None
 
 
+def test_a_standstill_before_a_skipped_reply_hides_no_silence_after_it() -> None:
+    estimate, last_ns = uneven_estimate(), SECOND_NS + 199 * MS
+    estimate.awake(last_ns)
+    skipped_ns = last_ns + 100 * MS
+    estimate.awake(skipped_ns)
+    estimate.skip(skipped_ns)
+    end_ns = skipped_ns + 90 * MS
+    for at_ns in range(skipped_ns, end_ns, MS):
+        estimate.awake(at_ns)
+    assert estimate.counted_ns(skipped_ns + 30 * MS, end_ns) == end_ns
+
+
 def test_a_short_silence_does_not_hide_the_long_one_before_it() -> None:
     estimate, last_ns = uneven_estimate(), SECOND_NS + 199 * MS
     end_ns = last_ns + 100 * MS
