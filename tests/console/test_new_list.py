@@ -166,6 +166,7 @@ async def test_a_worksheet_is_chosen_and_another_one_forgets_what_was_chosen(
     path = (await uploaded(sender, file.read_bytes(), "two.xlsx")).headers["Location"]
     first = await sender.get(path)
     assert "Choose the one with the list" in first.text
+    assert (await sender.get(path)).text.count("2 rows") == 2
     await sender.post(path, data={"sheet": "Leads"})
     assert "of Leads" in (await sender.get(path)).text
     await sender.post(path, data={"sheet": "Leads", "phone_column": "phone"})

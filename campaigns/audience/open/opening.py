@@ -86,11 +86,12 @@ def open_table(path: Path, options: ReadOptions = AS_IT_IS) -> Iterator[OpenAudi
         yield OpenAudience(spool.name, spool)
 
 
-def sheets_of(path: Path) -> list[str]:
-    """Return the sheets of a workbook that have rows, so that a person can choose; else none."""
+def sheets_of(path: Path) -> dict[str, int]:
+    """Return the sheets of a workbook that have rows, each with their number; none for other
+    forms."""
     with ExitStack() as stack:
         file, name, _, form = _recognised(path, stack)
-        return read_sheet_names(file, form, name) if form in WORKBOOKS else []
+        return read_sheet_names(file, form, name) if form in WORKBOOKS else {}
 
 
 def _recognised(path: Path, stack: ExitStack) -> tuple[BinaryIO, str, ChangeCheck | None, Format]:

@@ -107,8 +107,10 @@ def spool_sheet(
         raise _damaged(file, spool.name, error) from error
 
 
-def filled_sheets(file: BinaryIO, name: str) -> list[str]:
-    """Return the visible sheets with rows. Raise UnreadableAudience for a protected or damaged workbook."""
+def filled_sheets(file: BinaryIO, name: str) -> dict[str, int]:
+    """Return the visible sheets with rows, and how many they have, that of the names included. Raise
+    UnreadableAudience for a protected or damaged workbook.
+    """
     file.seek(0)
     try:
         with CalamineWorkbook.from_filelike(file) as workbook:
@@ -150,7 +152,7 @@ def _chosen(workbook: CalamineWorkbook, name: str | None, where: str) -> Calamin
     shown = _shown(workbook)
     if len(shown) == 1:
         return _with_rows(workbook.get_sheet_by_name(shown[0]), where)
-    filled = _filled(workbook)
+    filled = list(_filled(workbook))
     if len(filled) > 1:
         problem = f"the workbook has {len(filled)} sheets with rows: {{listed}}"
         raise UnreadableAudience(problem, where=where, remedy=_NAME_IT, values={"listed": _listed(filled)})
@@ -169,8 +171,9 @@ def _shown(workbook: CalamineWorkbook) -> list[str]:
     ]
 
 
-def _filled(workbook: CalamineWorkbook) -> list[str]:
-    return [sheet for sheet in _shown(workbook) if workbook.get_sheet_by_name(sheet).start is not None]
+def _filled(workbook: CalamineWorkbook) -> dict[str, int]:
+    sheets = map(workbook.get_sheet_by_name, _shown(workbook))
+    return {sheet.name: sheet.height for sheet in sheets if sheet.start is not None}
 
 
 def _with_rows(sheet: CalamineSheet, where: str) -> CalamineSheet:

@@ -18,7 +18,7 @@ from drumbeat.campaigns.audience.open.workbook import SheetFound, SheetRequest, 
 def main(workbook: int, rows: int) -> None:
     request: SheetRequest = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the parent
     resource.setrlimit(resource.RLIMIT_AS, (request.memory_bytes, request.memory_bytes))
-    answer: SheetFound | list[str] | UnreadableAudience
+    answer: SheetFound | dict[str, int] | UnreadableAudience
     with os.fdopen(workbook, "rb") as file, os.fdopen(rows, "wb") as target:
         try:
             answer = _names(file, request) if request.names_only else _rows(file, request, target)
@@ -27,7 +27,7 @@ def main(workbook: int, rows: int) -> None:
     sys.stdout.buffer.write(pickle.dumps(answer))
 
 
-def _names(file: BinaryIO, request: SheetRequest) -> list[str]:
+def _names(file: BinaryIO, request: SheetRequest) -> dict[str, int]:
     return filled_sheets(file, request.name)
 
 

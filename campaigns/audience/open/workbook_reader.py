@@ -42,14 +42,14 @@ def read_workbook(file: BinaryIO, form: Format, options: ReadOptions, spool: Spo
     spool.name, spool.form, spool.header, spool.first, spool.findings = found
 
 
-def read_sheet_names(file: BinaryIO, form: Format, name: str) -> list[str]:
-    """Return the visible sheets that have rows. Raise UnreadableAudience as `read_workbook` does."""
+def read_sheet_names(file: BinaryIO, form: Format, name: str) -> dict[str, int]:
+    """Return the visible sheets with how many rows they have. Raise as `read_workbook` does."""
     with Spool(name) as spool:
         request = SheetRequest(name, None, MEMORY_BYTES_MAX, names_only=True)
-        return cast("list[str]", _ask(file, form, spool, request))
+        return cast("dict[str, int]", _ask(file, form, spool, request))
 
 
-def _ask(file: BinaryIO, form: Format, spool: Spool, request: SheetRequest) -> SheetFound | list[str]:
+def _ask(file: BinaryIO, form: Format, spool: Spool, request: SheetRequest) -> SheetFound | dict[str, int]:
     if form is Format.XLS:
         _require_size(os.fstat(file.fileno()).st_size, spool.name)
     else:
@@ -68,7 +68,7 @@ def _ask(file: BinaryIO, form: Format, spool: Spool, request: SheetRequest) -> S
             where=spool.name,
             remedy="export the sheet as CSV",
         )
-    found: SheetFound | list[str] | UnreadableAudience = pickle.loads(process.stdout)  # noqa: S301 - our own
+    found: SheetFound | dict[str, int] | UnreadableAudience = pickle.loads(process.stdout)  # noqa: S301 - our own
     if isinstance(found, UnreadableAudience):
         raise found
     return found

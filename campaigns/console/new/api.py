@@ -68,7 +68,7 @@ async def add(request: web.Request) -> web.Response:
     found: UploadedList = {
         "reference": upload.reference,
         "name": upload.name,
-        "sheets": sheets,
+        "sheets": list(sheets),
         "header_row": header_row,
         "columns": [] if seen is None else list(seen.columns),
     }

@@ -137,7 +137,7 @@ def chosen_of(fields: Any, step: Step) -> dict[str, Any]:
     }
 
 
-async def _list(request: web.Request, stored: Upload, sheets: list[str]) -> web.Response:
+async def _list(request: web.Request, stored: Upload, sheets: dict[str, int]) -> web.Response:
     try:
         step = await step_of(request)
     except HiddenRowsUndecided as error:
@@ -160,7 +160,7 @@ async def _list(request: web.Request, stored: Upload, sheets: list[str]) -> web.
 
 
 def _list_page(
-    request: web.Request, step: Step, sheets: list[str], offered: list[str], problem: Problem | None
+    request: web.Request, step: Step, sheets: dict[str, int], offered: list[str], problem: Problem | None
 ) -> web.Response:
     chosen = [name for name in step.choices.get("exclude", []) if name not in step.upload.beside]
     return page(
@@ -189,9 +189,12 @@ async def _offered(request: web.Request) -> list[str]:
     return [each.name for each in found.campaigns if each.planned_at is not None]
 
 
-async def _sheets(stored: Upload) -> list[str]:
-    """Return the sheets of a workbook. They are kept, because opening a large workbook takes seconds."""
-    kept: list[str] | None = stored.read_json(SHEETS_FILE)
+async def _sheets(stored: Upload) -> dict[str, int]:
+    """Return the sheets of a workbook with their numbers of rows.
+
+    They are kept, because opening a large workbook takes seconds.
+    """
+    kept: dict[str, int] | None = stored.read_json(SHEETS_FILE)
     if kept is not None:
         return kept
     async with stored.errors_named():
