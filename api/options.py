@@ -44,6 +44,7 @@ class _Options(TypedDict, total=False):
     format: Literal["csv", "jsonl", "xlsx", "xls", "ods", "parquet"] | None
     sheet: str | None
     hidden_rows: Literal["read", "skip"] | None
+    header_row: int | None
     encoding: str | None
     keep_spaces: bool
     repair: bool
@@ -66,6 +67,7 @@ class _Options(TypedDict, total=False):
     rejects: str | Path | None
     template: str | None
     language_column: str | None
+    language_map: Mapping[str, str] | Sequence[str] | None
     strict_language: bool
     param: str | Sequence[str] | None
     header_column: str | None

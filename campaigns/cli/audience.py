@@ -48,6 +48,7 @@ app = typer.Typer(name="audience", help="Check audience files.", no_args_is_help
 FileFormat = Annotated[Format | None, option("format")]
 Sheet = Annotated[str | None, option("sheet")]
 HiddenRows = Annotated[HiddenRowsChoice | None, option("hidden_rows")]
+HeaderRow = Annotated[int | None, option("header_row")]
 Encoding = Annotated[str | None, option("encoding")]
 TEMPLATE_HELP = "Template, to check the filled messages and to show the first. It needs the database."
 
@@ -80,6 +81,7 @@ def check(
     file_format: FileFormat = None,
     sheet: Sheet = None,
     hidden_rows: HiddenRows = None,
+    header_row: HeaderRow = None,
     encoding: Encoding = None,
     keep_spaces: Annotated[bool, option("keep_spaces")] = False,
     repair: Annotated[bool, option("repair")] = False,
@@ -112,6 +114,7 @@ def check(
         format=file_format,
         sheet=sheet,
         hidden_rows=hidden_rows,
+        header_row=header_row,
         encoding=encoding,
         keep_spaces=keep_spaces,
         repair=repair,
@@ -190,6 +193,7 @@ def rejected(
     output: Output = None,
     file_format: FileFormat = None,
     sheet: Sheet = None,
+    header_row: HeaderRow = None,
     encoding: Encoding = None,
 ) -> None:
     """Copy the rejected rows of a file unchanged, so that you can correct them and send to them alone.
@@ -202,7 +206,7 @@ def rejected(
             require_other_file(output, source, "output")
     with opened(output, "utf-8-sig") as target, writing(output):
         # The list names the rows: hidden ones are in it only if they were read.
-        options = ReadOptions(file_format, sheet, HiddenRowsChoice.READ, encoding)
+        options = ReadOptions(file_format, sheet, HiddenRowsChoice.READ, encoding, header_row=header_row)
         rows = copy_rejected(file, listed, target, options)
     if output is not None:
         note(f"{pluralise(rows, 'row')} in {output}")

@@ -74,6 +74,7 @@ _FORMS: Mapping[str, Callable[[Any], Any]] = {
     "leave_out": lambda kinds: sorted(set(kinds)),
     "map": lambda texts: pairs("map", texts),
     "default": lambda texts: pairs("default", texts),
+    "language_map": lambda texts: pairs("language_map", texts),
     "start_at": _moment,
     "expires_at": _moment,
     "variant": lambda texts: [str(variant) for variant in read_variants(texts)],

@@ -46,7 +46,8 @@ class ReadOptions:
     """The options that say how to read a file. `form` is what an unpacked file holds; None lets it be
     recognised. `sheet` is a sheet of a workbook. `hidden_rows` None refuses a sheet with hidden rows.
     `encoding` is that of a CSV file without a byte order mark; None lets it be recognised. `keep_spaces`:
-    spaces at the ends of cells are part of them.
+    spaces at the ends of cells are part of them. `header_row` is the row that names the columns, from 1; None
+    takes the first one with text, and refuses a title.
     """
 
     form: Format | None = None
@@ -54,6 +55,7 @@ class ReadOptions:
     hidden_rows: HiddenRowsChoice | None = None
     encoding: str | None = None
     keep_spaces: bool = False
+    header_row: int | None = None
 
 
 AS_IT_IS = ReadOptions()

@@ -69,6 +69,7 @@ class CampaignSpec(CampaignOptions):
         header_of(self)
         pairs("map", self.map)
         pairs("default", self.default)
+        pairs("language_map", self.language_map)
         read_priority(self.priority)
         canary_of(self)
         source = audience_of(self) if self.read_from is None else self.read_from
@@ -100,7 +101,9 @@ class CampaignSpec(CampaignOptions):
 
     @property
     def reading(self) -> ReadOptions:
-        return ReadOptions(self.format, self.sheet, self.hidden_rows, self.encoding, self.keep_spaces)
+        return ReadOptions(
+            self.format, self.sheet, self.hidden_rows, self.encoding, self.keep_spaces, self.header_row
+        )
 
     @property
     def urgency(self) -> Priority:

@@ -77,6 +77,14 @@ class CampaignOptions:
             "read|skip",
         ),
     ] = None
+    header_row: Annotated[
+        int | None,
+        Row(
+            AUDIENCE,
+            "Row of a workbook or CSV file that names the columns, counted from 1; for titles above it.",
+            "ROW",
+        ),
+    ] = None
     encoding: Annotated[
         str | None,
         Row(
@@ -203,6 +211,15 @@ class CampaignOptions:
             "Column with the language of each recipient, such as pt-br. A recipient whose cell names no"
             " language of the template gets {language}.",
             "COLUMN",
+        ),
+    ] = None
+    language_map: Annotated[
+        list[str] | None,
+        Row(
+            MESSAGE,
+            "Language that a value of that column means: Suisse=fr; repeat for more. Codes and names such as"
+            " Englisch are known.",
+            "VALUE=LANGUAGE",
         ),
     ] = None
     strict_language: Annotated[

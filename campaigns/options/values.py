@@ -34,6 +34,7 @@ AUDIENCE_KEYS = AUDIENCE_SOURCES | frozenset(
         "format",
         "sheet",
         "hidden_rows",
+        "header_row",
         "encoding",
     }
 )
@@ -42,7 +43,7 @@ AUDIENCE_KEYS = AUDIENCE_SOURCES | frozenset(
 READING_KEYS = frozenset(
     {
         *("phone_column", "map", "default", "region", "country_column", "repair_old", "first_number"),
-        *("leave_out", "only_mobile", "format", "sheet", "hidden_rows", "encoding"),
+        *("leave_out", "only_mobile", "format", "sheet", "hidden_rows", "header_row", "encoding"),
         *("keep_spaces", "repair", "empty_words"),
     }
 )

@@ -154,7 +154,10 @@ def _question(plain: PlainDigits, candidates: Sequence[tuple[str, int]], where: 
         where=where,
         remedy=f"give {{region}} {first}, or the country of each row with {{country_column}}; if all numbers"
         f" begin with their calling code, give {{region}} {WORLD}",
-        values={},
+        values={
+            "of": str(min(sample, plain.total)),
+            "candidates": " ".join(f"{country}={fits}" for country, fits in candidates),
+        },
         key="region",
     )
 

@@ -52,6 +52,12 @@ def merged(made: xlsxwriter.Workbook) -> None:
     written.write_row(1, 0, ["phone", "name"])
 
 
+def merged_header(made: xlsxwriter.Workbook) -> None:
+    written = made.add_worksheet("Kunden")
+    written.merge_range("A1:B1", "phone")
+    written.write_row(1, 0, ["1", "Ada"])
+
+
 def two_sheets(made: xlsxwriter.Workbook) -> None:
     for name in ("Mai", "Juni"):
         made.add_worksheet(name).write_row(0, 0, ["phone"])
@@ -112,7 +118,16 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
     "a zip of two files": ("a.zip", two_files(), r"2 files \(a.csv, b.csv\).*unpack"),
     "packed twice": ("a.csv.gz", gzip.compress(gzip.compress(CSV)), "packed twice"),
     "a cut workbook": ("a.xlsx", sheet(["phone"])[:-40], "cut off or damaged"),
-    "merged title": ("a.xlsx", workbook(merged), r"B1:D1 .*merged .*sheet 'Kunden', row 1, column B\)"),
+    "merged title": (
+        "a.xlsx",
+        workbook(merged),
+        r'row 1 holds only "Kundenliste".*row 2 seems to name.*header_row',
+    ),
+    "merged header": (
+        "a.xlsx",
+        workbook(merged_header),
+        r"A1:B1 .*merged .*sheet 'Kunden', row 1, column A\)",
+    ),
     "title above": (
         "a.xlsx",
         sheet(["Our list"], ["phone", "name"], ["1", "A"]),

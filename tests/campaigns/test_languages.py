@@ -49,6 +49,22 @@ async def test_each_recipient_has_the_language_of_the_column_or_the_fallback(
     assert created.audience.unmatched == {"de": 1, "": 1}
 
 
+async def test_a_value_has_the_language_that_a_person_gives_it(
+    ready: str, pool: Pool, bilingual: CampaignSpec
+) -> None:
+    created = await create_campaign(ready, replace(bilingual, language_map=["DE=pt_BR"]))
+
+    assert (await languages_of(pool))[2] == (2, "pt_BR")
+    assert created.audience.unmatched == {"": 1}
+
+
+async def test_a_value_gets_no_language_that_the_template_does_not_have(
+    ready: str, bilingual: CampaignSpec
+) -> None:
+    with pytest.raises(UsageError, match=r"names no language of the template.*en, pt_BR"):
+        await create_campaign(ready, replace(bilingual, language_map=["de=fr"]))
+
+
 async def test_a_dry_run_says_the_same_and_a_second_create_too(ready: str, bilingual: CampaignSpec) -> None:
     dry = await create_campaign(ready, bilingual, dry_run=True)
     created = await create_campaign(ready, bilingual)

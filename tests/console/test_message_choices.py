@@ -117,7 +117,10 @@ def test_a_header_has_one_source_and_the_others_are_kept(kind: str, used: set[st
         (("phone", "lang"), [["+1", "+2"], ["pt-br", "EN"]], "lang"),
         (("phone", "lang"), [["+1", "+2"], ["", "pt"]], "lang"),
         (("phone", "x", "Sprache"), [["+1"], ["en"], ["en"]], "Sprache"),
-        (("phone", "lang"), [["+1", "+2"], ["pt", "English"]], None),
+        (("phone", "lang"), [["+1", "+2"], ["pt", "English"]], "lang"),
+        (("phone", "lang"), [["+1", "+2"], ["pt", "Klingon"]], "lang"),  # its name says so
+        (("phone", "words"), [["+1", "+2"], ["pt", "Klingon"]], None),
+        (("phone", "lang"), [["+1"], ["Klingon"]], None),
         (("phone", "lang"), [["+1"], [""]], None),
     ],
 )

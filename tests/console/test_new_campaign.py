@@ -181,6 +181,35 @@ async def test_real_rows_are_leafed_through_in_their_languages(sender: Caller, p
     assert "Hallo Cy" in await text_of(sender, f"{path}/message?row=99")  # the last good row
 
 
+async def test_words_for_languages_are_guessed_and_unknown_ones_are_given_a_language(
+    sender: Caller, pool: Pool
+) -> None:
+    await add_template(pool, "order", "de", body("Hallo {{1}}, Ihre Bestellung {{2}}"))
+    words = ("Deutsch", "english", "Bayrisch", "Bayrisch")
+    rows = "".join(f"+{PHONE + 70 + at},N{at},B{at},{word}\n" for at, word in enumerate(words))
+    form = aiohttp.FormData()
+    form.add_field("audience", f"phone,name,order,lang\n{rows}".encode(), filename="a.csv")
+    path = (await sender.post("/new", data=form)).headers["Location"]
+    await sender.post(path, data={"phone_column": "phone"})
+    await use(sender, path)
+    saved = {**MESSAGE, "language_column": "lang", "go": ""}
+    await sender.post(f"{path}/message", data=saved)
+    shown = await text_of(sender, f"{path}/message")
+    assert '<tr class="warn"><th scope="row">Bayrisch</th><td class="number">2</td>' in shown
+    assert shown.index("Bayrisch</th>") < shown.index("Deutsch</th>")
+    assert "Hello N2" in await text_of(sender, f"{path}/message?row=2")
+
+    await sender.post(
+        f"{path}/message", data={**saved, "language_value.0": "Bayrisch", "language_of.0": "de"}
+    )
+    assert '<tr class="warn">' not in await text_of(sender, f"{path}/message")
+    assert "Hallo N2" in await text_of(sender, f"{path}/message?row=2")
+    await sender.post(f"{path}/message", data={**MESSAGE, "language_column": "lang"})  # keeps what was given
+    await sender.post(f"{path}/sending", data=SENDING)
+    options = await pool.fetchval("SELECT options FROM campaigns WHERE name = 'autumn'")
+    assert options["language_map"] == ["Bayrisch=de"]
+
+
 async def test_variants_share_the_people(sender: Caller, path: str, pool: Pool) -> None:
     await add_template(pool, "order_short", "en", body("{{1}}: {{2}}"))
     await use(sender, path)

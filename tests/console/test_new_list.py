@@ -166,6 +166,7 @@ async def test_a_worksheet_is_chosen_and_another_one_forgets_what_was_chosen(
     path = (await uploaded(sender, file.read_bytes(), "two.xlsx")).headers["Location"]
     first = await sender.get(path)
     assert "Choose the one with the list" in first.text
+    assert (await sender.get(path)).text.count("2 rows") == 2
     await sender.post(path, data={"sheet": "Leads"})
     assert "of Leads" in (await sender.get(path)).text
     await sender.post(path, data={"sheet": "Leads", "phone_column": "phone"})
@@ -178,6 +179,38 @@ async def test_a_worksheet_is_chosen_and_another_one_forgets_what_was_chosen(
     page = await checked(sender, path)
     assert (figure(page, "good"), figure(page, "bad")) == (1, 0)
     assert "corrected by hand" not in page
+
+
+async def test_the_page_asks_where_a_list_below_a_title_begins(sender: Caller, tmp_path: Path) -> None:
+    file = tmp_path / "titled.xlsx"
+    rows = [["Customers of <May>"], [], ["phone", "name"], [str(PHONE + 70), "Ada"], [str(PHONE + 71), "Ben"]]
+    write_xlsx_sheet(file, Sheet(rows))
+    path = (await uploaded(sender, file.read_bytes(), "titled.xlsx")).headers["Location"]
+    asked = (await sender.get(path)).text
+    assert "seem to be in row 3" in asked
+    assert "Customers of &lt;May&gt;" in asked
+    assert re.search(r'value="3" required checked', asked)
+    await sender.post(path, data={"header_row": "3"})
+    page = (await sender.get(path)).text
+    assert '<input type="number" name="header_row" min="1" max="1000" required value="3">' in page
+    assert "<th>name</th>" in page
+    await sender.post(path, data={"phone_column": "phone"})
+    assert figure(await checked(sender, path), "good") == 2
+    assert (await sender.post(path, data={"header_row": "9"})).status == 303
+    assert "has no names of columns" in (await sender.get(path)).text
+    assert "seem to be in row 3" in (await sender.get(path)).text
+
+
+async def test_national_numbers_are_a_question_with_the_countries_that_fit(sender: Caller) -> None:
+    numbers = "".join(f"0171 39 200{at:02}\n" for at in range(12))
+    path = await listed(sender, f"phone\n{numbers}")
+    shown = html.unescape(await checked(sender, path))
+    assert "12 of 12 numbers are readable as numbers of Germany" in shown
+    assert "--region" not in shown
+    assert 'name="use_region" value="DE">Use Germany' in shown
+    await sender.post(path, data={"use_region": "DE"})
+    assert figure(await checked(sender, path), "good") == 12
+    assert (await sender.post(path, data={"use_region": "XX"})).status == 422
 
 
 async def test_the_page_asks_what_happens_to_hidden_rows(sender: Caller, tmp_path: Path) -> None:

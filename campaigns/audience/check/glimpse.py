@@ -8,6 +8,7 @@ from pathlib import Path
 
 from drumbeat.campaigns.audience.check.columns import MissingPhones, has_column
 from drumbeat.campaigns.audience.check.encoding_question import encoding_candidates
+from drumbeat.campaigns.audience.check.language_words import find_meant_language
 from drumbeat.campaigns.audience.check.phone_columns import phone_columns
 from drumbeat.campaigns.audience.check.reject_file import require_no_reject_list
 from drumbeat.campaigns.audience.open.encoding_candidates import Candidate
@@ -15,7 +16,6 @@ from drumbeat.campaigns.audience.open.opening import OpenAudience, open_table
 from drumbeat.campaigns.audience.open.reader import AudienceTable, is_blank
 from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
 from drumbeat.campaigns.phones.normaliser import Normaliser
-from drumbeat.engine.core.template.language import find_language
 from drumbeat.engine.core.template.placeholder import Placeholder
 from drumbeat.engine.errors import DrumbeatError
 
@@ -108,16 +108,19 @@ def with_phones_proposed(error: DrumbeatError, source: OpenAudience) -> Drumbeat
 
 
 def guess_language_column(seen: Glimpse, languages: Sequence[str]) -> str | None:
-    """Return the column whose first values name these languages. A column whose name says so is preferred.
-    Empty cells count neither for nor against a column.
+    """Return the column whose first values name these languages. Of a column whose name says so, one value is
+    enough, and it is preferred. Empty cells count neither for nor against a column.
     """
-    found = [
+    found: dict[str, list[bool]] = {}
+    for column, cells in zip(seen.columns, seen.samples, strict=True):
+        found[column] = [find_meant_language(cell, languages) is not None for cell in cells if cell]
+    named = [
         column
-        for column, cells in zip(seen.columns, seen.samples, strict=True)
-        if any(cells) and all(find_language(cell, languages) for cell in cells if cell)
+        for column, fits in found.items()
+        if any(fits) and any(word in _plain(column) for word in _LANGUAGE_WORDS)
     ]
-    named = [column for column in found if any(word in _plain(column) for word in _LANGUAGE_WORDS)]
-    return next(iter((*named, *found)), None)
+    whole = [column for column, fits in found.items() if fits and all(fits)]
+    return next(iter((*named, *whole)), None)
 
 
 def guess_params(

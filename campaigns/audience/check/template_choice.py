@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from drumbeat.campaigns.audience.check.language_words import find_meant_language
 from drumbeat.engine.core.phone_aliases import canonical_phone
-from drumbeat.engine.core.template.language import find_language
 from drumbeat.engine.core.template.variants import variant_chooser
 
 FALLBACK = 0  # index of the language for rows that name no language of the campaign
@@ -22,13 +22,15 @@ class TemplateChoice:
     """The templates of a campaign: for each variant, one in each of `languages`, whose first is the fallback.
 
     `column` names the language of a row; without it, there is one language. A person gets a variant by
-    `experiment` and `weights`; see `variant_chooser`.
+    `experiment` and `weights`; see `variant_chooser`. `meant` has the languages of values that a person gave
+    one.
     """
 
     languages: tuple[str, ...]
     column: str | None = None
     experiment: str = ""
     weights: tuple[int, ...] = (1,)
+    meant: tuple[tuple[str, str], ...] = ()
 
 
 class TemplateChooser:
@@ -36,6 +38,7 @@ class TemplateChooser:
 
     def __init__(self, choice: TemplateChoice, language_index: int | None) -> None:
         self._languages = choice.languages
+        self._meant = {value_key(value): language for value, language in choice.meant}
         self.language_index = language_index
         self._language = lru_cache(VALUES_REMEMBERED)(self._find)
         self._variant = (
@@ -67,8 +70,13 @@ class TemplateChooser:
         return indexes
 
     def _find(self, written: str) -> int:
-        found = find_language(written, self._languages)
+        found = self._meant.get(value_key(written)) or find_meant_language(written, self._languages)
         return _UNMATCHED if found is None else self._languages.index(found)
+
+
+def value_key(written: str) -> str:
+    """Return what counts of a value that a person gives a language: neither case nor spaces at its ends."""
+    return written.strip().casefold()
 
 
 def add_bounded(total: Counter[str], more: dict[str, int]) -> None:

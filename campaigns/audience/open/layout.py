@@ -10,6 +10,7 @@ from typing import NamedTuple
 from drumbeat.campaigns.audience.open.delimiter import DELIMITERS, delimiter_of
 from drumbeat.campaigns.audience.open.dialect import Dialect
 from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.audience.open.header_row import proposed_header_row, undecided
 
 ROWS_LOOKED_AT = 20  # below a possible title; enough to see whether they have more cells
 _SEPARATORS = "".join(DELIMITERS) + '"'
@@ -34,16 +35,21 @@ def is_separators(line: str) -> bool:
     return not line.strip().strip(_SEPARATORS).strip(_SEPARATORS + " \t\xa0")
 
 
-def require_one_table(lines: Sequence[str], first: int, dialect: Dialect, name: str) -> None:
+def require_one_table(
+    lines: Sequence[str], first: int, dialect: Dialect, name: str, *, is_header_chosen: bool = False
+) -> None:
     """Raise UnreadableAudience if the first lines show a title above the header, or a second table. `first`
-    is the number of the first line.
+    is the number of the first line. `is_header_chosen`: a person said that it names the columns.
     """
     found = list(_filled(lines, first, dialect))
     if len(found) < 2:
         return
     head, below = found[0], found[1:]
     looked_at = below[:ROWS_LOOKED_AT]
-    is_title = len(head.cells) == 1 and 2 * sum(len(line.cells) > 1 for line in looked_at) > len(looked_at)
+    has_one_cell = len(head.cells) == 1 and 2 * sum(len(line.cells) > 1 for line in looked_at) > len(
+        looked_at
+    )
+    is_title = has_one_cell and not is_header_chosen
     header = below[0] if is_title else head
     if (second := _second_table(header, below)) is not None:
         raise UnreadableAudience(
@@ -52,11 +58,8 @@ def require_one_table(lines: Sequence[str], first: int, dialect: Dialect, name: 
             remedy="save each table as a file of its own, and delete titles above the names of the columns",
         )
     if is_title:
-        raise UnreadableAudience(
-            f'line {head.number} holds only "{head.cells[0]}", perhaps a title above the header',
-            where=f"{name}, line {head.number}",
-            remedy="delete the lines above the names of the columns",
-        )
+        rows = [(line.number, line.cells) for line in found[: ROWS_LOOKED_AT + 1]]
+        raise undecided("line", rows, proposed_header_row(rows) or header.number, name)
 
 
 def _second_table(header: _Line, below: Sequence[_Line]) -> int | None:

@@ -86,11 +86,12 @@ def open_table(path: Path, options: ReadOptions = AS_IT_IS) -> Iterator[OpenAudi
         yield OpenAudience(spool.name, spool)
 
 
-def sheets_of(path: Path) -> list[str]:
-    """Return the sheets of a workbook that have rows, so that a person can choose; else none."""
+def sheets_of(path: Path) -> dict[str, int]:
+    """Return the sheets of a workbook that have rows, each with their number; none for other
+    forms."""
     with ExitStack() as stack:
         file, name, _, form = _recognised(path, stack)
-        return read_sheet_names(file, form, name) if form in WORKBOOKS else []
+        return read_sheet_names(file, form, name) if form in WORKBOOKS else {}
 
 
 def _recognised(path: Path, stack: ExitStack) -> tuple[BinaryIO, str, ChangeCheck | None, Format]:
@@ -127,6 +128,12 @@ def _check_options(form: Format, options: ReadOptions, name: str) -> None:
         raise UsageError(
             f"{{sheet}} is for workbooks, and {{name}} is {form.value}",
             remedy="remove {sheet}",
+            values={"name": name},
+        )
+    if options.header_row is not None and form not in {Format.CSV, *WORKBOOKS}:
+        raise UsageError(
+            f"{{header_row}} is for workbooks and CSV, and {{name}} is {form.value}",
+            remedy="remove {header_row}",
             values={"name": name},
         )
     if options.encoding is not None and form is not Format.CSV:

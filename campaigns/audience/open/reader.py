@@ -28,6 +28,7 @@ from drumbeat.campaigns.audience.open.encoding import (
     decode,
     detect,
 )
+from drumbeat.campaigns.audience.open.header_row import no_header_in
 from drumbeat.campaigns.audience.open.layout import is_separators, require_one_table
 from drumbeat.campaigns.finding import Findings
 from drumbeat.campaigns.options.sources import AS_IT_IS, ReadOptions
@@ -133,6 +134,7 @@ class AudienceReader:
         self.encoding: Encoding = detect(file, options.encoding)
         self.total_bytes = os.fstat(file.fileno()).st_size
         self._pieces = split_lines(decode(file, self.encoding, name), name)
+        self._header_row = options.header_row
         self._ahead = self._read_head()
         self.dialect = self._read_dialect(keep_spaces=options.keep_spaces)
         self.header = self._read_header()
@@ -174,12 +176,28 @@ class AudienceReader:
             above = next((at for at, line in enumerate(lines) if at and not is_separators(line)), len(lines))
             self._ahead = _without(self._ahead, lines, above)
             lines = lines[above:] or [""]
+        if self._header_row is not None:
+            lines = self._leave_titles(lines, self._header_row)
         return dialect_of(lines[:HEAD_LINES], hinted, keep_spaces=keep_spaces)
+
+    def _leave_titles(self, lines: list[str], header_row: int) -> list[str]:
+        """Leave out the lines above the chosen header. Return the others."""
+        above = header_row - self._ahead.first
+        if not 0 <= above < len(lines) or is_separators(lines[above]):
+            raise no_header_in("line", header_row, self.name)
+        self._ahead = _without(self._ahead, lines, above)
+        return lines[above:]
 
     def _read_header(self) -> Row:
         lines = self._ahead.lines()
         cursor = LineCursor([self.dialect.prepared(line) for line in lines[:HEAD_LINES]])
-        require_one_table(lines[:HEAD_LINES], self._ahead.first, self.dialect, self.name)
+        require_one_table(
+            lines[:HEAD_LINES],
+            self._ahead.first,
+            self.dialect,
+            self.name,
+            is_header_chosen=self._header_row is not None,
+        )
         try:
             header = list(map(str.strip, next(self.dialect.reader(cursor), [])))
         except csv.Error as error:

@@ -8,7 +8,7 @@ Law: no cell is quietly empty. Errors and formulas without a stored result stand
 """
 
 import mmap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, islice
 from typing import BinaryIO, NamedTuple
 
@@ -24,6 +24,13 @@ from python_calamine import (
 from drumbeat.campaigns.audience.open.cell_error import MERGED, WITHOUT_RESULT
 from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
 from drumbeat.campaigns.audience.open.formats import Packing, recognise
+from drumbeat.campaigns.audience.open.header_row import (
+    ROWS_LOOKED_AT,
+    HeadRow,
+    no_header_in,
+    proposed_header_row,
+    undecided,
+)
 from drumbeat.campaigns.audience.open.hidden_rows import HiddenRowsFound
 from drumbeat.campaigns.audience.open.sheet_rows import NumberedRow, SheetRows, cell_text
 from drumbeat.campaigns.audience.open.spool import BATCH_ROWS, Spool
@@ -55,6 +62,7 @@ class SheetRequest(NamedTuple):
     memory_bytes: int
     hidden_rows: HiddenRowsChoice | None = None
     names_only: bool = False
+    header_row: int | None = None
 
 
 class SheetFound(NamedTuple):
@@ -79,7 +87,11 @@ class _Header(NamedTuple):
 
 
 def spool_sheet(
-    file: BinaryIO, sheet_name: str | None, spool: Spool, hidden_rows: HiddenRowsChoice | None = None
+    file: BinaryIO,
+    sheet_name: str | None,
+    spool: Spool,
+    hidden_rows: HiddenRowsChoice | None = None,
+    header_row: int | None = None,
 ) -> None:
     """Write the rows of a sheet to the spool. An UnreadableAudience names row, column and what to do."""
     file.seek(0)
@@ -88,15 +100,17 @@ def spool_sheet(
             sheet = _chosen(workbook, sheet_name, spool.name)
             file.seek(0)
             stored = _STORED_IN[recognise(file, spool.name)](file, sheet.name, spool.name)
-            _Sheet(sheet, stored, spool).read(hidden_rows)
+            _Sheet(sheet, stored, spool).read(hidden_rows, header_row)
     except PasswordError as error:
         raise _protected(spool.name) from error
     except CalamineError as error:
         raise _damaged(file, spool.name, error) from error
 
 
-def filled_sheets(file: BinaryIO, name: str) -> list[str]:
-    """Return the visible sheets with rows. Raise UnreadableAudience for a protected or damaged workbook."""
+def filled_sheets(file: BinaryIO, name: str) -> dict[str, int]:
+    """Return the visible sheets with rows, and how many they have, that of the names included. Raise
+    UnreadableAudience for a protected or damaged workbook.
+    """
     file.seek(0)
     try:
         with CalamineWorkbook.from_filelike(file) as workbook:
@@ -138,7 +152,7 @@ def _chosen(workbook: CalamineWorkbook, name: str | None, where: str) -> Calamin
     shown = _shown(workbook)
     if len(shown) == 1:
         return _with_rows(workbook.get_sheet_by_name(shown[0]), where)
-    filled = _filled(workbook)
+    filled = list(_filled(workbook))
     if len(filled) > 1:
         problem = f"the workbook has {len(filled)} sheets with rows: {{listed}}"
         raise UnreadableAudience(problem, where=where, remedy=_NAME_IT, values={"listed": _listed(filled)})
@@ -157,8 +171,9 @@ def _shown(workbook: CalamineWorkbook) -> list[str]:
     ]
 
 
-def _filled(workbook: CalamineWorkbook) -> list[str]:
-    return [sheet for sheet in _shown(workbook) if workbook.get_sheet_by_name(sheet).start is not None]
+def _filled(workbook: CalamineWorkbook) -> dict[str, int]:
+    sheets = map(workbook.get_sheet_by_name, _shown(workbook))
+    return {sheet.name: sheet.height for sheet in sheets if sheet.start is not None}
 
 
 def _with_rows(sheet: CalamineSheet, where: str) -> CalamineSheet:
@@ -184,12 +199,14 @@ class _Sheet:
         ]
         self._rows = SheetRows(sheet, stored, self._merges)
 
-    def read(self, hidden_rows: HiddenRowsChoice | None) -> None:
+    def read(self, hidden_rows: HiddenRowsChoice | None, header_row: int | None) -> None:
         spool = self._spool
         spool.name = f"{spool.name}, sheet '{self._name}'"
         spool.form = f"sheet '{self._name}'"
         rows = iter(self._rows)
-        header = self._header(rows)
+        head = list(islice(rows, max(ROWS_LOOKED_AT, header_row or 0)))
+        header = self._header(head, header_row)
+        rows = chain((row for row in head if row[0] > header.row), rows)
         spool.header, spool.first = header.names, header.row + 1
         hidden = HiddenRowsFound(self._stored, hidden_rows)
         while batch := list(islice(rows, BATCH_ROWS)):
@@ -215,9 +232,14 @@ class _Sheet:
                 if first <= at + self._rows.first_column <= last:
                     findings.add(COLUMN_HIDDEN, name)
 
-    def _header(self, rows: Iterator[NumberedRow]) -> _Header:
-        number, cells = next((number, row) for number, row in rows if any(cell != "" for cell in row))
-        self._refuse_merged(number)
+    def _header(self, head: Sequence[NumberedRow], chosen: int | None) -> _Header:
+        if chosen is None:
+            number, cells = self._first_filled(head)
+        elif found := [row for row in head if row[0] == chosen and any(cell != "" for cell in row[1])]:
+            number, cells = found[0]
+        else:
+            raise no_header_in("row", chosen, self._spool.name)
+        self._refuse_merged(number, 0 if chosen is None else chosen)
         names = [cell_text(cell) for cell in cells]
         if WITHOUT_RESULT in names:
             letters = column_letters(self._rows.first_column + names.index(WITHOUT_RESULT))
@@ -230,9 +252,19 @@ class _Sheet:
         unnamed = [at for at, name in enumerate(names) if not name.strip()]
         return _Header(number, [names[at] for at in named], named, unnamed)
 
-    def _refuse_merged(self, header_row: int) -> None:
+    def _first_filled(self, head: Sequence[NumberedRow]) -> NumberedRow:
+        """Return the first row with text. Raise HeaderRowUndecided if it seems to be a title."""
+        shown: list[HeadRow] = [
+            (number, ["" if cell == MERGED else cell_text(cell) for cell in cells]) for number, cells in head
+        ]
+        if (proposed := proposed_header_row(shown)) is not None:
+            raise undecided("row", shown, proposed, self._spool.name)
+        return next((number, row) for number, row in head if any(cell != "" for cell in row))
+
+    def _refuse_merged(self, header_row: int, first: int) -> None:
+        """Raise UnreadableAudience for merged cells from row `first` to the header, counted from 1."""
         for merge in self._merges:
-            if merge.top < header_row:
+            if merge.top < header_row and merge.bottom + 1 >= first:
                 left, right = column_letters(merge.left), column_letters(merge.right)
                 raise UnreadableAudience(
                     f"the cells {left}{merge.top + 1}:{right}{merge.bottom + 1} above the rows are merged",

@@ -19,7 +19,7 @@ def main(workbook: int, rows: int) -> None:
     request: SheetRequest = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the parent
     # What it writes to, not its address space: a mapped file and libraries cost nothing of their own.
     resource.setrlimit(resource.RLIMIT_DATA, (request.memory_bytes, request.memory_bytes))
-    answer: SheetFound | list[str] | UnreadableAudience
+    answer: SheetFound | dict[str, int] | UnreadableAudience
     with os.fdopen(workbook, "rb") as file, os.fdopen(rows, "wb") as target:
         try:
             answer = _names(file, request) if request.names_only else _rows(file, request, target)
@@ -28,13 +28,13 @@ def main(workbook: int, rows: int) -> None:
     sys.stdout.buffer.write(pickle.dumps(answer))
 
 
-def _names(file: BinaryIO, request: SheetRequest) -> list[str]:
+def _names(file: BinaryIO, request: SheetRequest) -> dict[str, int]:
     return filled_sheets(file, request.name)
 
 
 def _rows(file: BinaryIO, request: SheetRequest, target: BinaryIO) -> SheetFound:
     spool = Spool(request.name, target)
-    spool_sheet(file, request.sheet, spool, request.hidden_rows)
+    spool_sheet(file, request.sheet, spool, request.hidden_rows, request.header_row)
     return SheetFound(spool.name, spool.form, spool.header, spool.first, spool.findings)
 
 

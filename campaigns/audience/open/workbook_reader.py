@@ -35,25 +35,31 @@ _ROOT = Path(campaigns.__file__).parents[2]
 
 def read_workbook(file: BinaryIO, form: Format, options: ReadOptions, spool: Spool) -> None:
     """Write a sheet's rows to the spool. Raise UnreadableAudience if it is no table, damaged or too large,
-    and HiddenRowsUndecided if the options do not say what to do with hidden rows.
+    and HiddenRowsUndecided or HeaderRowUndecided if the options leave a choice to a person.
     """
-    request = SheetRequest(spool.name, options.sheet, _memory_bytes(), options.hidden_rows)
+    request = SheetRequest(
+        spool.name,
+        options.sheet,
+        _memory_bytes(),
+        options.hidden_rows,
+        header_row=options.header_row,
+    )
     found = cast("SheetFound", _ask(file, form, spool, request))
     spool.name, spool.form, spool.header, spool.first, spool.findings = found
 
 
-def read_sheet_names(file: BinaryIO, form: Format, name: str) -> list[str]:
-    """Return the visible sheets that have rows. Raise UnreadableAudience as `read_workbook` does."""
+def read_sheet_names(file: BinaryIO, form: Format, name: str) -> dict[str, int]:
+    """Return the visible sheets with how many rows they have. Raise as `read_workbook` does."""
     with Spool(name) as spool:
         request = SheetRequest(name, None, _memory_bytes(), names_only=True)
-        return cast("list[str]", _ask(file, form, spool, request))
+        return cast("dict[str, int]", _ask(file, form, spool, request))
 
 
 def _memory_bytes() -> int:
     return reader_bytes(memory_limit_bytes())
 
 
-def _ask(file: BinaryIO, form: Format, spool: Spool, request: SheetRequest) -> SheetFound | list[str]:
+def _ask(file: BinaryIO, form: Format, spool: Spool, request: SheetRequest) -> SheetFound | dict[str, int]:
     if form is Format.XLS:
         _require_size(os.fstat(file.fileno()).st_size, spool.name)
     else:
@@ -73,7 +79,7 @@ def _ask(file: BinaryIO, form: Format, spool: Spool, request: SheetRequest) -> S
         ) from error
     if process.returncode:
         raise _ended(process, request)
-    found: SheetFound | list[str] | UnreadableAudience = pickle.loads(process.stdout)  # noqa: S301 - our own
+    found: SheetFound | dict[str, int] | UnreadableAudience = pickle.loads(process.stdout)  # noqa: S301 - our own
     if isinstance(found, UnreadableAudience):
         raise found
     return found

@@ -65,7 +65,9 @@ async def check(console: Console, name: str, asked: ListCheckRequest) -> Checked
         empties_words=asked.empty_words,
     )
     checks = console.part(list_checks)
-    reading = ReadOptions(None, asked.sheet, asked.hidden_rows, asked.encoding, asked.keep_spaces)
+    reading = ReadOptions(
+        None, asked.sheet, asked.hidden_rows, asked.encoding, asked.keep_spaces, asked.header_row
+    )
     found = await checks.found(upload, rules, reading, wait_s=CHECK_WAIT_S)
     if found is None:
         under_way = checks.under_way(upload)

@@ -7,6 +7,7 @@ import asyncio
 from aiohttp import web
 
 from drumbeat.campaigns.audience.check.glimpse import glimpse
+from drumbeat.campaigns.audience.open.header_row import HeaderRowUndecided
 from drumbeat.campaigns.audience.open.opening import sheets_of
 from drumbeat.campaigns.console.new.actions import create_from_upload, give_up
 from drumbeat.campaigns.console.new.create_request import CreateRequest
@@ -49,21 +50,26 @@ def _require_form(request: web.Request, parts: str) -> None:
 
 async def add(request: web.Request) -> web.Response:
     """Store the list. For a workbook with several sheets, the columns are known once the check names one of
-    them.
+    them, and so is a list below a title, once the check names the row of its header.
     """
+    seen, header_row = None, None
     _require_form(request, "with the part audience")
     upload = await store_upload(console_of(request).own, await next_part(request, "audience"))
     try:
         async with upload.errors_named():
             sheets = await asyncio.to_thread(sheets_of, upload.path)
-            seen = None if len(sheets) > 1 else await asyncio.to_thread(glimpse, upload.path, ALL_ROWS)
+            if len(sheets) < 2:
+                seen = await asyncio.to_thread(glimpse, upload.path, ALL_ROWS)
+    except HeaderRowUndecided as undecided:
+        header_row = undecided.proposed
     except DrumbeatError:
         discard(upload)
         raise
     found: UploadedList = {
         "reference": upload.reference,
         "name": upload.name,
-        "sheets": sheets,
+        "sheets": list(sheets),
+        "header_row": header_row,
         "columns": [] if seen is None else list(seen.columns),
     }
     return reply(found, 201)

@@ -29,7 +29,7 @@ def reading_of(choices: Mapping[str, Any]) -> ReadOptions:
     hidden = choices.get("hidden_rows")
     known = HiddenRowsChoice(hidden) if hidden in set(HiddenRowsChoice) else None
     encoding, keep_spaces = choices.get("encoding"), bool(choices.get("keep_spaces"))
-    return ReadOptions(None, choices.get("sheet"), known, encoding, keep_spaces)
+    return ReadOptions(None, choices.get("sheet"), known, encoding, keep_spaces, choices.get("header_row"))
 
 
 def write_choices(upload: Upload, **part: Any) -> None:

@@ -22,5 +22,7 @@ async def choose_like(request: web.Request, upload: Upload, name: str) -> None:
     values = (await stored_options(console_of(request).pool, name)).values
     known = CreateRequest.model_fields.keys() - _ITS_OWN
     chosen = {key: value for key, value in values.items() if key in known}
-    named: dict[str, Any] = {key: pairs(key, chosen[key]) for key in ("map", "default") if key in chosen}
+    named: dict[str, Any] = {
+        key: pairs(key, chosen[key]) for key in ("map", "default", "language_map") if key in chosen
+    }
     write_choices(upload, **(chosen | named))

@@ -67,6 +67,15 @@ class FoundList:
         return None if self.refused is None else ConfigurationError(**self.refused)
 
     @property
+    def proposed_countries(self) -> list[tuple[str, int]]:
+        """Return the countries that a list of national numbers fits, the likeliest first, each with how many
+        of the numbers looked at are its own; empty if the list needs no country.
+        """
+        values = (self.refused or {}).get("values") or {}
+        pairs = (pair.partition("=") for pair in values.get("candidates", "").split())
+        return [(country, int(fits)) for country, _, fits in pairs]
+
+    @property
     def bad(self) -> int:
         return self.rows - self.good
 

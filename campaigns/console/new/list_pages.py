@@ -11,6 +11,7 @@ from typing import Any
 from aiohttp import web
 
 from drumbeat.campaigns.audience.check.row_check import row_check
+from drumbeat.campaigns.audience.open.header_row import HeaderRowUndecided
 from drumbeat.campaigns.audience.open.hidden_rows import HiddenRowsUndecided
 from drumbeat.campaigns.audience.open.opening import sheets_of
 from drumbeat.campaigns.console.new.choices import drop_corrections, read_choices, write_choices
@@ -33,7 +34,9 @@ from drumbeat.engine.errors import DrumbeatError
 SHEETS_FILE = "sheets.json"
 COLUMNS_MAX = 100  # with a text for empty cells; no message takes more
 CAMPAIGNS_OFFERED = 20  # to leave their recipients out; the newest
-OF_ONE_SHEET = ("phone_column", "country_column", "default", "param", "language_column", "hidden_rows")
+OF_ONE_HEADER = ("phone_column", "country_column", "default", "param", "language_column", "language_map")
+OF_ONE_SHEET = (*OF_ONE_HEADER, "hidden_rows", "header_row")
+HEADER_ROW_MAX = 1_000  # further down, no title stands above it
 
 
 async def upload(request: web.Request) -> web.Response:
@@ -76,12 +79,18 @@ async def save_list(request: web.Request) -> web.Response:
     if (hidden := str(fields.get("hidden_rows", ""))) and hidden != read_choices(stored).get("hidden_rows"):
         drop_corrections(stored)
         write_choices(stored, hidden_rows=hidden)
+    if (header_row := str(fields.get("header_row", ""))) and header_row != _header_row(stored):
+        return _choose_header_row(stored, header_row)
     if "encoding" in fields:
         drop_corrections(stored)
         encoding = str(fields["encoding"]) or None
         write_choices(stored, encoding=encoding, **dict.fromkeys(OF_ONE_SHEET))
         return redirect(path_of("new", stored.reference))
     step = await step_of(request)
+    if country := str(fields.get("use_region", "")):
+        row_check(step.seen.columns, stored.name, phone_rules(stored, {**step.choices, "region": country}))
+        write_choices(stored, region=country)
+        return redirect(step.path("rows"))
     chosen = chosen_of(fields, step)
     typed = replace(step, choices={**step.choices, **chosen})
     try:
@@ -90,6 +99,20 @@ async def save_list(request: web.Request) -> web.Response:
         return _list_page(request, typed, await _sheets(stored), await _offered(request), problem_of(error))
     write_choices(stored, **{name: value or None for name, value in chosen.items()})
     return redirect(step.path("rows"))
+
+
+def _header_row(stored: Upload) -> str:
+    return str(read_choices(stored).get("header_row", ""))
+
+
+def _choose_header_row(stored: Upload, written: str) -> web.Response:
+    """Keep the row with the names of the columns. Other names make another list."""
+    number = int(written) if written.isdecimal() and len(written) < 5 else 0
+    if not 1 <= number <= HEADER_ROW_MAX:
+        raise Refused(422, "wrong_input", what=f"the names of the columns are in row 1 to {HEADER_ROW_MAX:,}")
+    drop_corrections(stored)
+    write_choices(stored, **dict.fromkeys(OF_ONE_HEADER), header_row=number)
+    return redirect(path_of("new", stored.reference))
 
 
 def chosen_of(fields: Any, step: Step) -> dict[str, Any]:
@@ -114,15 +137,20 @@ def chosen_of(fields: Any, step: Step) -> dict[str, Any]:
     }
 
 
-async def _list(request: web.Request, stored: Upload, sheets: list[str]) -> web.Response:
+async def _list(request: web.Request, stored: Upload, sheets: dict[str, int]) -> web.Response:
     try:
         step = await step_of(request)
     except HiddenRowsUndecided as error:
         return page(
             request, "new_hidden_rows.html.j2", upload=stored, choices=HiddenRowsChoice, count=error.count
         )
+    except HeaderRowUndecided as error:
+        rows, proposed = error.rows, error.proposed
+        return page(request, "new_header_row.html.j2", upload=stored, rows=rows, proposed=proposed)
     except DrumbeatError as error:
         problem = problem_of(error)
+        if _header_row(stored):
+            write_choices(stored, header_row=None)  # else there would be no way back
         if len(sheets) < 2:
             return await show_upload(request, problem)
         return page(request, "new_sheet.html.j2", problem=problem, upload=stored, sheets=sheets)
@@ -132,7 +160,7 @@ async def _list(request: web.Request, stored: Upload, sheets: list[str]) -> web.
 
 
 def _list_page(
-    request: web.Request, step: Step, sheets: list[str], offered: list[str], problem: Problem | None
+    request: web.Request, step: Step, sheets: dict[str, int], offered: list[str], problem: Problem | None
 ) -> web.Response:
     chosen = [name for name in step.choices.get("exclude", []) if name not in step.upload.beside]
     return page(
@@ -161,9 +189,12 @@ async def _offered(request: web.Request) -> list[str]:
     return [each.name for each in found.campaigns if each.planned_at is not None]
 
 
-async def _sheets(stored: Upload) -> list[str]:
-    """Return the sheets of a workbook. They are kept, because opening a large workbook takes seconds."""
-    kept: list[str] | None = stored.read_json(SHEETS_FILE)
+async def _sheets(stored: Upload) -> dict[str, int]:
+    """Return the sheets of a workbook with their numbers of rows.
+
+    They are kept, because opening a large workbook takes seconds.
+    """
+    kept: dict[str, int] | None = stored.read_json(SHEETS_FILE)
     if kept is not None:
         return kept
     async with stored.errors_named():

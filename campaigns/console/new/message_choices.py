@@ -13,6 +13,7 @@ from drumbeat.campaigns.account.templates import StoredTemplate
 from drumbeat.campaigns.audience.check.columns import has_column
 from drumbeat.campaigns.audience.check.glimpse import Glimpse, guess_language_column, guess_params
 from drumbeat.campaigns.console.new.create_request import HEADER_SOURCES
+from drumbeat.campaigns.console.new.language_values import language_map
 from drumbeat.campaigns.planning.checked.template import SENDABLE_STATUS, placeholders_of
 from drumbeat.engine.core.template.campaign_template import CampaignTemplate
 from drumbeat.engine.core.template.placeholder import MEDIA, Placeholder
@@ -27,6 +28,7 @@ OF_A_TEMPLATE = (
     "variant",
     "experiment",
     "language_column",
+    "language_map",
     "strict_language",
     "header_column",
     "header_link",
@@ -187,6 +189,7 @@ def message_part(slots: Sequence[Slot], choices: Mapping[str, Any], fields: Any)
         "default": defaults or None,
         "language": str(fields.get("language", "")) or choices.get("language"),
         "language_column": language_column,
+        "language_map": language_map(choices, language_column, fields),
         "strict_language": True if language_column and "strict_language" in fields else None,
         "variant": variants or None,
         "experiment": (str(fields.get("experiment", "")).strip() or None) if variants else None,

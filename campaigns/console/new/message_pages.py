@@ -21,6 +21,7 @@ from drumbeat.campaigns.console.new.header_uploads import (
     store_header_file,
     stored_header_file,
 )
+from drumbeat.campaigns.console.new.language_values import LanguageValue, counted_values, language_values
 from drumbeat.campaigns.console.new.message_choices import (
     OF_A_TEMPLATE,
     Slot,
@@ -65,6 +66,7 @@ class MessageStep:
     at: int = 0
     wrong: Wrong | None = None
     unset: list[Slot] = field(default_factory=list)
+    language_values: list[LanguageValue] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
@@ -187,6 +189,9 @@ async def _view(request: web.Request, step: Step, at: int, *, is_complete: bool 
         return MessageStep(step, stored, None)
     view = MessageStep(step, stored, chosen)
     try:
+        counts = await counted_values(step.upload, choices)
+        values = language_values(counts, view.languages, choices.get("language_map", {}))
+        view = replace(view, language_values=values)
         view = replace(view, slots=slots_of(chosen, choices, step.seen, step.phone_column))
         messages = await _messages(request, view, is_complete=is_complete)
     except (DrumbeatError, ValidationError) as error:

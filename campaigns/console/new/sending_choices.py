@@ -38,11 +38,20 @@ TEXTS = (
 USUAL = {"priority": "normal", "on_unknown": "hold"}
 MARKS = ("canary_approve", "strict")
 OF_THE_MESSAGE = frozenset(
-    {"template", "language", "language_column", "strict_language", "param", "variant", "experiment"}
+    {
+        "template",
+        "language",
+        "language_column",
+        "language_map",
+        "strict_language",
+        "param",
+        "variant",
+        "experiment",
+    }
 )
 OF_PHONES = ("country_column", "repair_old", "first_number", "leave_out", "only_mobile")
 OF_THE_LIST = frozenset(
-    {"phone_column", "region", "map", "default", "exclude", "sheet", "hidden_rows", *OF_PHONES}
+    {"phone_column", "region", "map", "default", "exclude", "sheet", "hidden_rows", "header_row", *OF_PHONES}
 )
 _CAP = re.compile(r"(\d*)/(\d*)d")
 

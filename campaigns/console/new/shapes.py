@@ -34,6 +34,7 @@ class ListCheckRequest(Asked):
 
     sheet: str | None = None
     hidden_rows: HiddenRowsChoice | None = None
+    header_row: Annotated[int, Field(ge=1)] | None = None
     phone_column: str = "phone"
     param: list[str] = []
     region: str | None = None
@@ -93,12 +94,13 @@ class AcceptedMessage(TypedDict):
 
 class UploadedList(TypedDict):
     """An uploaded list. `sheets`: the sheets of a workbook that have rows. `columns` is empty while a sheet
-    must be chosen.
+    or the row of the header must be chosen; `header_row` is the row that seems to be it.
     """
 
     reference: str
     name: str
     sheets: list[str]
+    header_row: int | None
     columns: list[str]
 
 

@@ -5,10 +5,12 @@ from dataclasses import replace
 
 from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.check.template_choice import TemplateChoice
+from drumbeat.campaigns.options.audience_options import pairs
 from drumbeat.campaigns.options.sources import CampaignResult
 from drumbeat.campaigns.options.spec import CampaignSpec
 from drumbeat.campaigns.phones.kinds import Kind
 from drumbeat.engine.core.template.campaign_template import CampaignTemplate
+from drumbeat.engine.errors import UsageError
 
 
 def rules_for(spec: CampaignSpec, templates: Sequence[CampaignTemplate]) -> RowRules:
@@ -18,9 +20,21 @@ def rules_for(spec: CampaignSpec, templates: Sequence[CampaignTemplate]) -> RowR
     languages = tuple(dict.fromkeys(template.language for template in templates))
     weights = tuple(variant.weight for variant in spec.variants) or (1,)
     experiment = spec.name if spec.experiment is None else spec.experiment
-    return replace(
-        _spec_rules(spec), choice=TemplateChoice(languages, spec.language_column, experiment, weights)
-    )
+    choice = TemplateChoice(languages, spec.language_column, experiment, weights, _meant(spec, languages))
+    return replace(_spec_rules(spec), choice=choice)
+
+
+def _meant(spec: CampaignSpec, languages: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return the languages that values mean. Raise UsageError for one that the campaign does not have."""
+    meant = tuple(pairs("language_map", spec.language_map).items())
+    for value, language in meant:
+        if language not in languages:
+            raise UsageError(
+                '{language_map} "{value}={language}" names no language of the template',
+                remedy="it has {languages}",
+                values={"value": value, "language": language, "languages": ", ".join(languages)},
+            )
+    return meant
 
 
 def _spec_rules(spec: CampaignSpec) -> RowRules:
