@@ -55,3 +55,14 @@ CREATE TABLE start_requests (
     CHECK (approved_by <> asked_by),
     CHECK (approved_by <> person)
 );
+
+-- Where the console lets nobody alone send to more people or faster: what somebody asked for, until another person does.
+CREATE TABLE approval_requests (
+    kind     text        NOT NULL,  -- resend, edit or limit
+    subject  text        NOT NULL,  -- a campaign's id, or for a limit a number
+    content  text        NOT NULL,  -- what was asked for: a request of something else replaces it
+    asked_by text        NOT NULL,
+    person   text        NOT NULL,  -- who asked, or who made the token of the program that asked
+    asked_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (kind, subject)
+);
