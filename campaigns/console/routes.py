@@ -68,14 +68,14 @@ from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.campaigns.console.web.routing import Row
 from drumbeat.campaigns.console.web.static import serve_static
 
-LOOK, SEND, MANAGE = Role.LOOK, Role.SEND, Role.MANAGE
+FIGURES, LOOK, SEND, MANAGE = Role
 CAMPAIGN, LIST, NEW = "/campaigns/{name}", "/lists/{reference}", "/new/{reference}"
 IMPORT = "/suppression/import/{reference}"
 MULTIPART = "multipart/form-data"
 
 # In the order of the document.
 ROWS = (
-    Row(LOOK, {
+    Row(FIGURES, {
         "GET /": home_pages.show,
         "GET /live/home": home_pages.stream,
         "GET /campaigns": campaign_pages.show_all,
@@ -126,22 +126,22 @@ ROWS = (
         f"POST {NEW}/message": new_message_pages.save_message,
     }),
     Row(SEND, {f"POST {NEW}/exclusions": exclusion_pages.add}, allowance=UPLOADS),
-    Row(LOOK, {
+    Row(FIGURES, {
         f"GET {CAMPAIGN}": campaign_pages.show_one,
         f"GET /live{CAMPAIGN}": campaign_pages.stream_one,
     }, of_action("GET", CAMPAIGN, "Show the status of a campaign", campaign_api.status, reply=Status)),
-    Row(LOOK, {}, Operation(
+    Row(FIGURES, {}, Operation(
         "GET", f"{CAMPAIGN}/progress", "Stream its status as events named progress",
         campaign_api.stream_progress, media_type=EVENTS,
     )),
-    Row(LOOK, {}, of_action(
+    Row(FIGURES, {}, of_action(
         "GET", f"{CAMPAIGN}/report", "Show reasons, numbers and actions", campaign_api.report, reply=Report,
     ), WHOLE_READINGS),
-    Row(LOOK, {
+    Row(FIGURES, {
         f"GET {CAMPAIGN}/reasons": reasons_pages.show_reasons,
         f"GET /live{CAMPAIGN}/reasons": reasons_pages.stream_reasons,
     }),
-    Row(LOOK, {
+    Row(FIGURES, {
         f"GET {CAMPAIGN}/results": results_pages.show_results,
         f"GET /live{CAMPAIGN}/results": results_pages.stream_results,
         f"GET {CAMPAIGN}/report.html": results_pages.download,
@@ -222,7 +222,7 @@ ROWS = (
         "DELETE", CAMPAIGN, "Delete a campaign that was never started", campaign_actions.delete,
         reply=Deleted,
     )),
-    Row(LOOK, {}, of_action(
+    Row(FIGURES, {}, of_action(
         "GET", f"{CAMPAIGN}/doubts", "Show the recipients in doubt, and the reasons", campaign_actions.doubts,
     )),
     Row(SEND, {
@@ -261,7 +261,7 @@ ROWS = (
         "POST /people/{phone}/erase": people_pages.erase,
         "GET /erased/{pseudonym}": people_pages.show_receipt,
     }, of_action("DELETE", "/people/{phone}", "Erase a person, for good", people_actions.erase)),
-    Row(LOOK, {
+    Row(FIGURES, {
         "GET /numbers": account_pages.show_numbers,
         "GET /live/numbers": account_pages.stream_numbers,
     }, of_action("GET", "/numbers", "List the business numbers", account_api.numbers)),
@@ -275,7 +275,7 @@ ROWS = (
     Row(SEND, {"POST /numbers/sync": account_pages.sync}, of_action(
         "POST", "/numbers/sync", "Read the numbers from the service", account_actions.sync_numbers,
     ), SERVICE_CALLS),
-    Row(LOOK, {"GET /templates": template_pages.show_templates}, of_action(
+    Row(FIGURES, {"GET /templates": template_pages.show_templates}, of_action(
         "GET", "/templates", "List the templates", account_api.templates,
     )),
     Row(SEND, {
@@ -290,7 +290,7 @@ ROWS = (
     Row(SEND, {"POST /templates/sync": template_pages.sync}, of_action(
         "POST", "/templates/sync", "Read the templates from the service", account_actions.sync_templates,
     ), SERVICE_CALLS),
-    Row(LOOK, {
+    Row(FIGURES, {
         "GET /templates/{name}": template_pages.show_template,
         "GET /live/templates/{name}": template_pages.stream_template,
     }, of_action("GET", "/templates/{name}", "Show a template in each language", account_api.template)),
@@ -366,7 +366,7 @@ ROWS = (
         "GET /tokens/{name}/remove": user_pages.ask_remove_token,
         "POST /tokens/{name}/remove": user_pages.remove_token_named,
     }, of_action("DELETE", "/tokens/{name}", "Remove a token", account_actions.remove_token)),
-    Row(LOOK, {
+    Row(FIGURES, {
         "GET /password": password.show,
         "POST /password": password.change,
         "POST /sign-out": signing.leave,

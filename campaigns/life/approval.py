@@ -33,8 +33,9 @@ _UNRELEASED = (CampaignState.DRAFT, CampaignState.PAUSED)
 
 @dataclass(frozen=True, slots=True)
 class StartRequest:
-    """A request of somebody to start a campaign. `person` is the one who asked, or who made the token of the
-    program that asked. `approved_by` None means that nobody has approved it yet.
+    """A request of somebody to start a campaign, or of what stands in place of the hash. `person` is the one
+    who asked, or who made the token of the program that asked. `approved_by` None means that nobody has
+    approved it yet.
     """
 
     content_hash: str

@@ -212,8 +212,9 @@ class Settings(BaseSettings):
     console_upload_mib: int = Field(default=200, ge=1)
     """The largest size of an uploaded audience."""
     console_approval: bool = False
-    """`true`: in the console, a campaign starts only once a second person has started it too. The command
-    line is not concerned.
+    """`true`: in the console, a campaign starts only once a second person has started it too. The same
+    holds for sending again to recipients in doubt, for changes of a campaign that was started and for higher
+    limits. The command line is not concerned.
     """
     console_zone: TimeZone = "UTC"
     """The time zone of times in reports of results, and in the console. A browser with JavaScript shows times

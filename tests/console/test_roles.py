@@ -12,7 +12,31 @@ from drumbeat.engine.store.database import Pool
 from tests.console.conftest import Caller
 from tests.console.plain_browser import PASSWORD
 
-# Everything else may be done by whoever may look.
+# Everything else may be done by whoever sees figures.
+ONLY_LOOK = {
+    "GET /api/v1/campaigns/{name}/recipients",
+    "GET /api/v1/campaigns/{name}/export",
+    "GET /api/v1/campaigns/{name}/preview",
+    "GET /api/v1/campaigns/{name}/plan",
+    "GET /api/v1/campaigns/{name}/replies",
+    "GET /api/v1/replies",
+    "GET /api/v1/people/{phone}",
+    "GET /api/v1/suppressions",
+    "GET /api/v1/suppressions/export",
+    "GET /api/v1/events",
+    "GET /api/v1/audit",
+    "GET /campaigns/{name}/recipients",
+    "GET /campaigns/{name}/export",
+    "GET /campaigns/{name}/exports",
+    "GET /campaigns/{name}/message",
+    "GET /campaigns/{name}/replies",
+    "GET /replies",
+    "GET /people",
+    "GET /people/{phone}",
+    "GET /suppression",
+    "GET /suppression/export",
+    "GET /audit",
+}
 ONLY_SEND = {
     "POST /api/v1/campaigns",
     "POST /api/v1/messages",
@@ -127,7 +151,12 @@ EVERYBODY = {
     "POST /language",
     "GET /static/{version}/{file}",
 }
-FORBIDDEN = {Role.LOOK: ONLY_SEND | ONLY_MANAGE, Role.SEND: ONLY_MANAGE, Role.MANAGE: set()}
+FORBIDDEN = {
+    Role.FIGURES: ONLY_LOOK | ONLY_SEND | ONLY_MANAGE,
+    Role.LOOK: ONLY_SEND | ONLY_MANAGE,
+    Role.SEND: ONLY_MANAGE,
+    Role.MANAGE: set(),
+}
 VALUES = {
     "name": "x",
     "pseudonym": "x",
@@ -234,6 +263,8 @@ async def test_a_wrong_token_is_no_token(url: str, callers: dict[Role, Caller], 
 @pytest.mark.parametrize(
     ("role", "needed", "permitted"),
     [
+        (Role.FIGURES, Role.LOOK, False),
+        (Role.LOOK, Role.FIGURES, True),
         (Role.LOOK, Role.LOOK, True),
         (Role.LOOK, Role.SEND, False),
         (Role.SEND, Role.LOOK, True),

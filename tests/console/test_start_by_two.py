@@ -18,7 +18,7 @@ from drumbeat.engine.core.states import CampaignEvent
 from drumbeat.engine.errors import TryLater
 from drumbeat.engine.process.settings import Settings
 from drumbeat.engine.store.database import Pool
-from tests.console.conftest import PHONE, Caller, console
+from tests.console.conftest import NUMBER, PHONE, Caller, console
 from tests.console.test_steering import SPRING, upload
 
 REQUEST = StartRequest("as it is", "ana", "ana", datetime(2030, 1, 1, tzinfo=UTC), None)
@@ -106,13 +106,13 @@ async def url(pool: Pool, database_url: str, campaign: str, tmp_path: Path) -> A
         yield url
 
 
-async def submitted(url: str, name: str, page: str, address: str) -> str:
+async def submitted(url: str, name: str, page: str, address: str, **fields: str) -> str:
     """Send a form of a page as this user; the page before."""
     caller = Caller(url)
     caller.headers = {"X-User": name, "Origin": url}
     shown = (await caller.get(page)).text
     csrf = re.findall(r'name="csrf" value="(\w+)"', shown)[0]
-    reply = await caller.post(address, data={"csrf": csrf})
+    reply = await caller.post(address, data={"csrf": csrf, **fields})
     assert reply.status == 303, reply.text
     return shown
 
@@ -172,3 +172,59 @@ async def test_a_start_is_asked_for_and_approved_where_it_is_launched(pool: Pool
     assert await pool.fetchval("SELECT state FROM campaigns") == "draft"
     assert "ana asked for the start" in await launched("bo")
     assert await pool.fetchval("SELECT state FROM campaigns") == "running"
+
+
+async def test_nobody_sends_again_to_people_in_doubt_alone(pool: Pool, url: str) -> None:
+    program = Caller(url, await add_token(pool, "cron", Role.SEND, actor="ana"))
+
+    async def settle(name: str) -> str:
+        """Send again on the page as this user; the state of the recipient in doubt."""
+        await submitted(url, name, f"{SPRING}/settle", f"{SPRING}/settle", action="resend")
+        return str(await pool.fetchval("SELECT state FROM pending_attempts"))
+
+    reply = await program.post(f"{PREFIX}{SPRING}/doubts", json={"action": "resend"})
+    assert "another person" in reply.body["note"] and reply.body["in_doubt"] == 1
+    assert await settle("ana") == "unknown", "the program is ana's own"
+    shown = await Caller(url)("GET", f"{SPRING}/settle", headers={"X-User": "bo"})
+    assert "token cron asked for this" in shown.text
+    assert await settle("bo") != "unknown"
+    assert await pool.fetchval("SELECT count(*) FROM approval_requests") == 0, "an approval is used once"
+
+
+async def test_nobody_raises_a_limit_alone(pool: Pool, url: str) -> None:
+    await pool.execute("UPDATE console_users SET role = 'manage'")
+
+    async def limit(name: str, limit_per_s: str) -> float | None:
+        await submitted(url, name, "/numbers", f"/numbers/{NUMBER}/limit", limit_per_s=limit_per_s)
+        found = await pool.fetchval(
+            "SELECT manual_limit_per_s FROM numbers WHERE phone_number_id = $1", NUMBER
+        )
+        return None if found is None else float(found)
+
+    assert await limit("ana", "5") == 5, "a lower one needs nobody"
+    assert await limit("ana", "500") == 5
+    assert await limit("ana", "500") == 5
+    assert await limit("bo", "600") == 5, "it is another limit"
+    assert await limit("bo", "500") == 5
+    assert await limit("ana", "500") == 500
+    assert await limit("ana", "") == 500, "the service's own may be higher"
+    program = Caller(url, await add_token(pool, "cron", Role.MANAGE, actor="bo"))
+    reply = await program("PUT", f"{PREFIX}/numbers/{NUMBER}/limit", json={"limit_per_s": 900})
+    assert reply.body["changed"] is False and "another person" in reply.body["note"]
+
+
+async def test_nobody_changes_a_started_campaign_alone(pool: Pool, url: str) -> None:
+    program = Caller(url, await add_token(pool, "cron", Role.SEND, actor="ana"))
+    await pool.execute("UPDATE campaigns SET state = 'running', started_at = now()")
+
+    async def edit(name: str, priority: str) -> str:
+        await submitted(url, name, f"{SPRING}/edit", f"{SPRING}/edit", priority=priority)
+        return str(await pool.fetchval("SELECT options ->> 'priority' FROM campaigns"))
+
+    change = {"changes": {"priority": "high"}}
+    reply = await program("PATCH", f"{PREFIX}{SPRING}", json=change)
+    assert reply.status == 200 and "another person" in reply.body["note"], reply.text
+    assert await edit("ana", "high") == "None"
+    assert await edit("bo", "low") == "None", "it is another change"
+    assert await edit("bo", "high") == "None"
+    assert await edit("ana", "high") == "high"

@@ -23,6 +23,8 @@ from drumbeat.campaigns.console.web.access import Caller
 from drumbeat.campaigns.console.web.cache import Kind, changes
 from drumbeat.campaigns.console.web.context import Console
 from drumbeat.campaigns.console.web.shapes import Removed
+from drumbeat.campaigns.console.web.two_people import may_act
+from drumbeat.campaigns.life.second_person import WAITS, Wish, raises_limit
 from drumbeat.campaigns.results import subscriptions
 from drumbeat.campaigns.results.subscriptions import NewSubscription
 from drumbeat.engine.api.endpoints.templates import NewTemplate
@@ -45,8 +47,24 @@ async def resume_number(console: Console, caller: Caller, name: str) -> numbers.
 
 @changes(NUMBERS)
 async def set_limit(console: Console, caller: Caller, name: str, asked: LimitRequest) -> NumberLimit:
+    """Set the limit of a number. Where a start needs two people, so does a higher limit."""
+    wished: NumberLimit = {
+        "phone_number_id": name,
+        "limit_per_s": asked.limit_per_s,
+        "changed": True,
+        "note": "",
+    }
+    present = [each for each in await numbers.list_numbers(console.pool) if each.phone_number_id == name]
+    if present and raises_limit(present[0].limit_per_s, asked.limit_per_s):
+        words = limit_words(asked.limit_per_s)
+        if not await may_act(console, caller, Wish.LIMIT, name, words):
+            return {**wished, "changed": False, "note": WAITS}
     await numbers.set_limit(console.pool, name, asked.limit_per_s, actor=caller.name)
-    return {"phone_number_id": name, "limit_per_s": asked.limit_per_s}
+    return wished
+
+
+def limit_words(limit_per_s: float | None) -> str:
+    return "the service's own limit" if limit_per_s is None else f"{limit_per_s:g}/s"
 
 
 async def sync_templates(console: Console, caller: Caller) -> TemplateList:

@@ -19,8 +19,10 @@ from drumbeat.campaigns.console.web.rendering import page, redirect, render, tex
 from drumbeat.campaigns.console.web.replying import query_of
 from drumbeat.campaigns.console.web.roles import Role
 from drumbeat.campaigns.console.web.streams import stream_events
+from drumbeat.campaigns.console.web.two_people import waiting
 from drumbeat.campaigns.doctor.finding import Finding, Level
 from drumbeat.campaigns.doctor.receiving import check_receiving
+from drumbeat.campaigns.life.second_person import Wish
 from drumbeat.engine.errors import UsageError
 
 # What was refused and set aside: a count of all that is set aside, so not at each look.
@@ -59,7 +61,11 @@ async def _standing(request: web.Request) -> dict[str, Any]:
     console = console_of(request)
     numbers = await console.cache.get(actions.NUMBERS, None, lambda: list_numbers(console.pool))
     shown = [(number, number_state(number)) for number in numbers]
-    return {"numbers": shown, "may_resume": caller_of(request).may(Role.SEND)}
+    asked = {
+        number.phone_number_id: await waiting(console, Wish.LIMIT, number.phone_number_id)
+        for number in numbers
+    }
+    return {"numbers": shown, "may_resume": caller_of(request).may(Role.SEND), "asked": asked}
 
 
 async def sync(request: web.Request) -> web.Response:

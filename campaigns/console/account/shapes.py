@@ -35,8 +35,14 @@ class NumberResumed(TypedDict):
 
 
 class NumberLimit(TypedDict):
+    """The limit of a number that was asked for. `changed` is false while it waits for another person, which
+    `note` says.
+    """
+
     phone_number_id: str
     limit_per_s: float | None
+    changed: bool
+    note: str
 
 
 class TemplateList(TypedDict):

@@ -31,12 +31,15 @@ from drumbeat.campaigns.console.campaigns.watch import CHANGED
 from drumbeat.campaigns.console.web.access import Caller, Via
 from drumbeat.campaigns.console.web.cache import changes
 from drumbeat.campaigns.console.web.context import Console
+from drumbeat.campaigns.console.web.two_people import may_act
 from drumbeat.campaigns.life import control
 from drumbeat.campaigns.life.approval import APPROVED_STATES, release_by_two
 from drumbeat.campaigns.life.category import accept_categories
 from drumbeat.campaigns.life.control import CampaignChange
 from drumbeat.campaigns.life.release import Released, approve_checked, resume_checked, start_checked
+from drumbeat.campaigns.life.second_person import WAITS, Wish
 from drumbeat.campaigns.life.settle import settle_campaign
+from drumbeat.campaigns.options.identity import Difference, text_of
 from drumbeat.campaigns.options.stored import stored_options
 from drumbeat.campaigns.planning.create import create_campaign
 from drumbeat.campaigns.planning.created import CreatedCampaign
@@ -45,6 +48,8 @@ from drumbeat.campaigns.preview.recipient import Choice, choose_recipient
 from drumbeat.campaigns.preview.test_send import release_tests
 from drumbeat.campaigns.progress import ProgressCallback, no_progress
 from drumbeat.engine.core.states import CampaignEvent, CampaignState
+
+RESEND = "resend"
 
 
 @changes(*CHANGED)
@@ -190,23 +195,35 @@ async def edit(
     asked: EditRequest,
     progress: ProgressCallback = no_progress,
 ) -> Planned:
-    """Change the options of a campaign. ChangeRefused, with every difference, if one may not change now."""
+    """Change the options of a campaign. ChangeRefused, with every difference, if one may not change now.
+    Where a start needs two people, so does a change of what was started.
+    """
     require_remote(asked.changes)
-    return _planned(
-        await edit_campaign(
-            console.database_url,
-            await stored_options(console.pool, name),
-            asked.changes,
-            asked.unset,
-            progress,
-            change_by=caller.name,
-            disk=console.settings.disk(),
-            dry_run=asked.dry_run,
-            open_uploads=uploads_with(console.settings),
-            unchanged_in=APPROVED_STATES if console.own.approval else (),
-            now=asked.now,
-        )
+    change = partial(
+        edit_campaign,
+        console.database_url,
+        await stored_options(console.pool, name),
+        asked.changes,
+        asked.unset,
+        progress,
+        change_by=caller.name,
+        disk=console.settings.disk(),
+        open_uploads=uploads_with(console.settings),
+        unchanged_in=APPROVED_STATES if console.own.approval else (),
+        now=asked.now,
     )
+    campaign = await find_campaign(console.pool, name)
+    if campaign.started_at is not None and not asked.dry_run:
+        wanted = await change(dry_run=True)
+        told = ", ".join(_told(each.difference) for each in wanted.changes)
+        if told and not await may_act(console, caller, Wish.EDIT, campaign.campaign_id, told):
+            return _planned(wanted, WAITS)
+    return _planned(await change(dry_run=asked.dry_run))
+
+
+def _told(difference: Difference) -> str:
+    """Return a difference in words, as another person reads it before it is approved."""
+    return f"{difference.option} {text_of(difference.old)} → {text_of(difference.new)}"
 
 
 async def is_planned_anew(console: Console, name: str) -> bool:
@@ -221,11 +238,11 @@ async def _note_created(console: Console, created: CreatedCampaign, caller: Call
         await note_audit(console.pool, caller.name, "create", created.campaign_id, **detail)
 
 
-def _planned(created: CreatedCampaign) -> Planned:
+def _planned(created: CreatedCampaign, note: str = "") -> Planned:
     found = created.as_json()
     for name in ("reject_codes", "encoding", "encoding_guessed", "same_audience"):
         del found[name]
-    return cast(Planned, {**found, "changes": [change.as_json() for change in created.changes]})
+    return cast(Planned, {**found, "changes": [change.as_json() for change in created.changes], "note": note})
 
 
 @changes(*CHANGED)
@@ -241,14 +258,17 @@ async def doubts(console: Console, caller: Caller, name: str) -> Doubts:
 @changes(*CHANGED)
 async def settle(console: Console, caller: Caller, name: str, asked: SettleRequest) -> Doubts:
     """Settle the recipients in doubt. It sends nothing itself: the workers send to those who are sent to
-    again.
+    again. Where a start needs two people, so does a resend.
     """
+    campaign_id = (await find_campaign(console.pool, name)).campaign_id
+    if asked.action == RESEND and not await may_act(console, caller, Wish.RESEND, campaign_id, RESEND):
+        return await _settle(console, caller, name, None, WAITS)
     return await _settle(console, caller, name, asked.action)
 
 
-async def _settle(console: Console, caller: Caller, name: str, action: str | None) -> Doubts:
+async def _settle(console: Console, caller: Caller, name: str, action: str | None, note: str = "") -> Doubts:
     silence_s = console.settings.silence_s
     settled = await settle_campaign(console.pool, name, action, silence_s, actor=caller.name)
     found = settled.as_json()
     del found["schema"], found["status"]
-    return cast(Doubts, {**found, "may_resend": settled.may_resend})
+    return cast(Doubts, {**found, "may_resend": settled.may_resend, "note": note})

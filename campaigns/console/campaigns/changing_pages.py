@@ -17,8 +17,10 @@ from drumbeat.campaigns.console.web.context import caller_of, console_of
 from drumbeat.campaigns.console.web.forms import field_of, form_of
 from drumbeat.campaigns.console.web.local_times import clock_of, local_of, moment_of
 from drumbeat.campaigns.console.web.rendering import page
+from drumbeat.campaigns.console.web.two_people import waiting
 from drumbeat.campaigns.console.web.work import attempt_long
 from drumbeat.campaigns.life.approval import APPROVED_STATES
+from drumbeat.campaigns.life.second_person import Wish
 from drumbeat.campaigns.options.spec import ON_UNKNOWN
 from drumbeat.campaigns.options.stored import stored_options
 from drumbeat.campaigns.planning.change_rules import CHANGEABLE
@@ -86,7 +88,9 @@ async def edit(request: web.Request) -> web.Response:
     async def work(progress: ProgressCallback) -> str:
         if changes or unset:
             asked = EditRequest(changes=changes, unset=unset)
-            await actions.edit(console_of(request), caller_of(request), campaign.name, asked, progress)
+            done = await actions.edit(console_of(request), caller_of(request), campaign.name, asked, progress)
+            if done["note"]:
+                return campaign_url(campaign.name, "edit")
         return campaign_url(campaign.name)
 
     typed = {**stored, **sent, **({NUMBER: picked} if values["may_change_numbers"] else {})}
@@ -131,6 +135,7 @@ async def _edit_values(request: web.Request) -> dict[str, Any]:
         "fields": [each for each in FIELDS if each.may_change(campaign.state)],
         "may_change_numbers": NUMBERS.may_change(campaign.state),
         "numbers": await list_numbers(console.pool),
+        "asked": await waiting(console, Wish.EDIT, campaign.campaign_id),
     }
 
 

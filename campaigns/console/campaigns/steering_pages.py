@@ -16,7 +16,9 @@ from drumbeat.campaigns.console.web.forms import field_of
 from drumbeat.campaigns.console.web.local_times import clock_of, moment_of
 from drumbeat.campaigns.console.web.rendering import page
 from drumbeat.campaigns.console.web.replying import query_of
+from drumbeat.campaigns.console.web.two_people import waiting
 from drumbeat.campaigns.console.web.work import attempt, attempt_long
+from drumbeat.campaigns.life.second_person import Wish
 from drumbeat.campaigns.options.stored import stored_values
 from drumbeat.campaigns.progress import ProgressCallback
 from drumbeat.engine.core.error_codes import FINAL_CODES
@@ -75,8 +77,8 @@ async def settle(request: web.Request) -> web.Response:
 
     async def work() -> str:
         asked = SettleRequest.model_validate({"action": action})
-        await actions.settle(console_of(request), caller_of(request), name, asked)
-        return campaign_url(name)
+        done = await actions.settle(console_of(request), caller_of(request), name, asked)
+        return campaign_url(name, *(["settle"] if done["note"] else []))
 
     return await attempt(request, "settle.html.j2", work, **values)
 
@@ -84,9 +86,11 @@ async def settle(request: web.Request) -> web.Response:
 async def _settle_values(request: web.Request) -> dict[str, Any]:
     campaign = await named_campaign(request)
     doubts = await actions.doubts(console_of(request), caller_of(request), campaign.name)
+    asked = await waiting(console_of(request), Wish.RESEND, campaign.campaign_id)
     return {
         "campaign": campaign,
         "doubts": doubts,
+        "asked": asked,
         "names": await read_number_names(console_of(request).pool),
     }
 

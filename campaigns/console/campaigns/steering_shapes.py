@@ -136,7 +136,7 @@ class OptionChange(TypedDict):
 
 class Planned(TypedDict):
     """A campaign after a retry, clone or edit. `changes`: the options that an edit changed or would
-    change.
+    change. `note`: a remark, such as that another person must approve, or empty.
     """
 
     name: str
@@ -159,6 +159,7 @@ class Planned(TypedDict):
     left_out_codes: dict[str, int]
     first_messages: list[FirstMessage]
     changes: list[OptionChange]
+    note: str
 
 
 class AgreedCategories(TypedDict):
@@ -174,7 +175,8 @@ class Deleted(TypedDict):
 
 class Doubts(TypedDict):
     """The recipients in doubt, as `campaign settle --json` writes them. `recipients`: those whom the action
-    concerned. `may_resend`: whether a resend would send to any of those who are left.
+    concerned. `may_resend`: whether a resend would send to any of those who are left. `note`: a remark,
+    such as that another person must approve, or empty.
     """
 
     name: str
@@ -186,3 +188,4 @@ class Doubts(TypedDict):
     all_silent_at: datetime | None
     groups: list[InDoubtGroup]
     may_resend: bool
+    note: str

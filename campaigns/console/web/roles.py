@@ -4,8 +4,10 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
+    FIGURES = "figures"
+    """See campaigns, results, numbers and templates, and nothing of a person: no phone, name or text."""
     LOOK = "look"
-    """See everything, change nothing."""
+    """Also see people: recipients, messages, replies, the suppression list and the audit; change nothing."""
     SEND = "send"
     """Also create, steer and test what is sent, let numbers send again, suppress phones, submit templates,
     and read numbers and templates from the service.

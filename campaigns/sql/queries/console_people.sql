@@ -110,3 +110,17 @@ SET content_hash = $2, asked_by = $3, person = $4, asked_at = now(), approved_by
 
 -- name: approve_start
 UPDATE start_requests SET approved_by = $2, approved_at = now() WHERE campaign_id = $1;
+
+-- name: lock_approval
+-- Two people who ask at once take turns.
+SELECT pg_advisory_xact_lock(hashtextextended('approval ' || $1::text || ' ' || $2::text, 0));
+
+-- name: approval
+SELECT content AS content_hash, asked_by, person, asked_at FROM approval_requests WHERE kind = $1 AND subject = $2;
+
+-- name: ask_approval
+INSERT INTO approval_requests (kind, subject, content, asked_by, person) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (kind, subject) DO UPDATE SET content = $3, asked_by = $4, person = $5, asked_at = now();
+
+-- name: use_approval
+DELETE FROM approval_requests WHERE kind = $1 AND subject = $2;

@@ -6,7 +6,7 @@
 -- People with a name of their own. While there is none, the console serves only this machine.
 CREATE TABLE console_users (
     name          text        PRIMARY KEY,
-    role          text        NOT NULL CHECK (role IN ('look', 'send', 'manage')),
+    role          text        NOT NULL CHECK (role IN ('figures', 'look', 'send', 'manage')),
     password_hash text,                              -- argon2id, with its parameters; NULL: a trusted proxy signs this user in
     created_at    timestamptz NOT NULL DEFAULT now()
 );
@@ -25,7 +25,7 @@ CREATE INDEX console_sessions_user ON console_sessions (user_name);
 CREATE TABLE console_tokens (
     token_hash bytea       PRIMARY KEY,
     name       text        NOT NULL UNIQUE,          -- stands in the audit as "token NAME"
-    role       text        NOT NULL CHECK (role IN ('look', 'send', 'manage')),
+    role       text        NOT NULL CHECK (role IN ('figures', 'look', 'send', 'manage')),
     made_by    text,                                 -- a user, or an account of a machine. Whoever makes a token stands behind
                                                      -- it: a start that its program asked for needs another person still.
                                                      -- NULL: nobody knows any more
@@ -54,4 +54,15 @@ CREATE TABLE start_requests (
     approved_at  timestamptz,
     CHECK (approved_by <> asked_by),
     CHECK (approved_by <> person)
+);
+
+-- Where the console lets nobody alone send to more people or faster: what somebody asked for, until another person does.
+CREATE TABLE approval_requests (
+    kind     text        NOT NULL,  -- resend, edit or limit
+    subject  text        NOT NULL,  -- a campaign's id, or for a limit a number
+    content  text        NOT NULL,  -- what was asked for: a request of something else replaces it
+    asked_by text        NOT NULL,
+    person   text        NOT NULL,  -- who asked, or who made the token of the program that asked
+    asked_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (kind, subject)
 );
