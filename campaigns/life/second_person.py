@@ -18,7 +18,7 @@ WAITS = "it waits for approval: another person must ask for the same"
 
 
 class Wish(StrEnum):
-    """What is asked for. Its subject is a campaign's id, or for a limit a number."""
+    """The thing that is asked for. Its subject is a campaign's id, or for a limit a number."""
 
     RESEND = "resend"
     EDIT = "edit"

@@ -26,7 +26,7 @@ class Week:
 
 @dataclass(frozen=True, slots=True)
 class FirstSteps:
-    """Which of the first steps are done."""
+    """The first steps that are done."""
 
     numbers: bool
     templates: bool

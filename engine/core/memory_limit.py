@@ -1,4 +1,4 @@
-"""How much memory a process may use, by the files of its control group and of the machine."""
+"""The memory that a process may use, by the files of its control group and of the machine."""
 
 from collections.abc import Iterable
 

@@ -13,6 +13,7 @@ import orjson
 
 from drumbeat.engine.store.connect_errors import pooler_error, translate_connect_errors
 from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.schema_version import announce
 from drumbeat.engine.store.statement_times import STATEMENT_TIMES
 
 Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
@@ -160,6 +161,7 @@ async def _initialise(
     await _prepare(connection)
     if connection.get_server_version().major >= TRANSACTION_TIMEOUT_SINCE:
         await connection.execute(queries("session")["no_transaction_timeout"])
+    await announce(connection)
     if greet is not None:
         await greet(connection)
 

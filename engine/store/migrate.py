@@ -1,84 +1,36 @@
-"""The versions of the schema: each is applied once, in order, under an advisory lock.
+"""The migration of a database: each version of the schema is applied once, in order, under a lock."""
 
-A version is a directory `sql/schema/<number>_<name>` of SQL files that are run in the order of their names.
-The first schema is 0001. Until 0.1.0 is released, a change goes into it, and a database that an earlier state
-of it made is refused. A version that was released never changes, and its checksum is compared: from then on,
-a change of the schema adds the next version.
-"""
-
-import hashlib
-import re
 import secrets
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from typing import NoReturn
 
 import asyncpg
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, wait_random
 
 from drumbeat.engine.errors import ConfigurationError, TryLater
 from drumbeat.engine.store.connect_errors import safe_url
 from drumbeat.engine.store.database import Connection, close, connect
 from drumbeat.engine.store.queries import queries
+from drumbeat.engine.store.schema_version import SCHEMA_LOCK, Migration, pending_versions
 
 OLDEST_POSTGRES, NEWEST_POSTGRES = 15, 18
 MIGRATION_TIMEOUT_S = 600.0
-# A person who starts anew with the same list writes to everybody again, and to those who opted out.
-NEW_DATABASE = (
-    "a new database does not know what was already sent, nor who opted out: the same campaign would go to "
-    "everybody again. First let the version that made this database finish each campaign, or end it with "
-    "`drumbeat campaign cancel NAME`. With that version, store who was sent to, "
-    "`drumbeat campaign export NAME --state accepted --state sent --state delivered --state read "
-    "--state unknown --output sent.csv`, and `drumbeat suppress list > suppressed.csv`. Then create an empty "
-    "database with `createdb`, name it in DRUMBEAT_DATABASE_URL (for the embedded Postgres: name a new "
-    "directory in DRUMBEAT_HOME), and run `drumbeat db migrate` and "
-    "`drumbeat suppress import suppressed.csv`. Create what is left of a campaign with `--exclude sent.csv`"
-)
+LOCK_TRIES = 30  # of half a second each, a second apart
 _INSTALLATION_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
-
-
-@dataclass(frozen=True, slots=True)
-class Migration:
-    """A version: `0001_first` has number 1 and name "first". `sql` is the text of all of its files."""
-
-    number: int
-    name: str
-    sql: str
-
-    @property
-    def checksum(self) -> str:
-        return hashlib.sha256(self.sql.encode()).hexdigest()
-
-
-@cache
-def migrations() -> tuple[Migration, ...]:
-    """Return the migrations that this version ships, in order."""
-    found = [
-        Migration(int(match[1]), match[2], _sql(version))
-        for version in (files("drumbeat.engine.store") / "sql" / "schema").iterdir()
-        if (match := re.fullmatch(r"(\d{4})_(\w+)", version.name))
-    ]
-    return tuple(sorted(found, key=lambda migration: migration.number))
-
-
-def _sql(version: Traversable) -> str:
-    parts = sorted((file.name, file) for file in version.iterdir() if file.name.endswith(".sql"))
-    return "\n".join(file.read_text("utf-8") for _, file in parts)
 
 
 async def migrate(url: str) -> list[Migration]:
     """Bring the database at `url` to this version, and return what was applied (empty if nothing was).
 
-    Safe to run at the same time from several processes. Raises ConfigurationError if the server's version is
-    not 15 to 18, or if the database was made by an unreleased version, is newer than this version, or belongs
-    to another program. Raises TryLater while a process of the former version sends.
+    Safe to run at the same time from several processes, and while processes of a former version work, unless
+    a version removes what they use. Raises ConfigurationError if the server's version is not 15 to 18, or if
+    the database was made by an unreleased version, needs a newer program, or belongs to another program.
+    Raises TryLater while a process is connected that a version would break, or if a table stays locked for
+    LOCK_TRIES tries.
     """
     connection = await connect(url, command_timeout_s=MIGRATION_TIMEOUT_S)
     try:
         _require_version(connection, url)
-        async with connection.transaction():
-            await connection.execute(queries("migrate")["lock"])
-            return await _migrate(connection, url)
+        return await _migrate(connection, url)
     except asyncpg.InvalidSchemaNameError as error:
         problem = f"the user of {safe_url(url)} can use no schema of its search_path: {error}"
         raise ConfigurationError(problem, remedy="create one that the user owns") from error
@@ -93,27 +45,73 @@ async def migrate(url: str) -> list[Migration]:
 
 
 async def _migrate(connection: Connection, url: str) -> list[Migration]:
-    sql = queries("migrate")
-    await connection.execute(sql["create_versions"])
-    applied = await _applied(connection)
-    pending = pending_migrations(applied)
-    if not applied:
-        _require_unicode(connection, url)
-    elif pending and (owner := await connection.fetchval(sql["sender"])) is not None:
+    """Apply the versions that are missing, each in a transaction of its own."""
+    done: list[Migration] = []
+    async for attempt in _retrying(url):
+        with attempt:
+            while (applied := await _apply_next(connection, url)) is not None:
+                done.append(applied)
+    return done
+
+
+def _retrying(url: str) -> AsyncRetrying:
+    """Return the tries of a migration that waits for a lock. In between, everybody else gets their turn."""
+
+    def give_up(_: RetryCallState) -> NoReturn:
         raise TryLater(
-            f"{safe_url(url)} has the schema of a former version, with which a process sends: {owner}",
-            remedy="stop every sender, worker and receiver first",
+            f"{safe_url(url)}: a table that the new schema changes stays locked",
+            remedy="end the long transaction, such as a dump, or repeat the command when it has ended",
         )
-    for migration in pending:
-        await _apply(connection, migration)
-    await connection.execute(queries("installation")["identify"], _new_installation())
-    return pending
+
+    return AsyncRetrying(
+        retry=retry_if_exception_type(asyncpg.LockNotAvailableError),
+        wait=wait_random(0.5, 1.5),
+        stop=stop_after_attempt(LOCK_TRIES),
+        retry_error_callback=give_up,
+    )
+
+
+async def _apply_next(connection: Connection, url: str) -> Migration | None:
+    """Apply the next version that is missing; None if there is none."""
+    sql = queries("migrate")
+    async with connection.transaction():
+        await connection.execute(sql["lock"])
+        await connection.execute(sql["create_versions"])
+        applied = await _applied(connection)
+        if not applied:
+            _require_unicode(connection, url)
+        pending = await pending_versions(connection, applied)
+        if not pending:
+            await connection.execute(queries("installation")["identify"], _new_installation())
+            return None
+        await _require_alone(connection, url, pending[0].requires)
+        # Behind a statement that waits for a table, everybody else who uses the table waits, too.
+        await connection.execute(sql["short_locks"])
+        await _apply(connection, pending[0])
+    return pending[0]
+
+
+async def _require_alone(connection: Connection, url: str, requires: int) -> None:
+    """Raise TryLater while a process is connected whose program knows only schemas before `requires`."""
+    if requires == 1:
+        return
+    found = await connection.fetch(queries("migrate")["connected"], SCHEMA_LOCK, requires)
+    if found:
+        named = ", ".join(
+            f"{row['client']} (schema {row['schema']:04}, process {row['pid']})" for row in found
+        )
+        raise TryLater(
+            f"{safe_url(url)}: the new schema would break processes of a former version: {named}",
+            remedy="replace or stop them first",
+        )
 
 
 async def is_current(connection: Connection) -> bool:
-    """Return whether the schema is this version's. One cheap query, which every start of a command makes."""
+    """Return whether this version's schema is there, or a newer one with which it works. One or two cheap
+    queries, which every start of a command makes.
+    """
     try:
-        return not pending_migrations(await _applied(connection))
+        return not await pending_versions(connection, await _applied(connection))
     except asyncpg.UndefinedTableError:
         return False
 
@@ -127,29 +125,10 @@ async def _applied(connection: Connection) -> dict[int, str]:
     return {row["number"]: row["checksum"] for row in rows}
 
 
-def pending_migrations(applied: dict[int, str]) -> list[Migration]:
-    """Return our versions that are not in `applied` (number → checksum). ConfigurationError
-    if they disagree.
-    """
-    ours = {migration.number: migration for migration in migrations()}
-    for number in sorted(applied.keys() & ours.keys()):
-        if applied[number] != ours[number].checksum:
-            raise ConfigurationError(
-                f"an unreleased version of Drumbeat made this database: its schema {number:04} is not "
-                "the one that this version ships, and cannot be upgraded",
-                remedy=NEW_DATABASE,
-            )
-    if newer := sorted(applied.keys() - ours.keys()):
-        raise ConfigurationError(
-            f"the database has schema {newer[-1]:04}, which this version does not know; upgrade Drumbeat"
-        )
-    return [migration for number, migration in sorted(ours.items()) if number not in applied]
-
-
 async def _apply(connection: Connection, migration: Migration) -> None:
     await connection.execute(migration.sql)
     await connection.execute(
-        queries("migrate")["record"], migration.number, migration.name, migration.checksum
+        queries("migrate")["record"], migration.number, migration.name, migration.checksum, migration.requires
     )
 
 

@@ -211,8 +211,8 @@ def test_a_workbook_waits_for_another_one(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     path = tmp_path / "a.xlsx"
     path.write_bytes(sheet(["phone"], ["+4915112345678"]))
-    with one_at_a_time(0.0) as is_free:
-        assert is_free
+    with one_at_a_time(0.0) as lock:
+        assert lock is not None
         with pytest.raises(ConfigurationError, match="other workbooks are being read"):
             inspect_audience(path, rejects_path=tmp_path / "bad.csv")
     inspect_audience(path, rejects_path=tmp_path / "bad.csv")

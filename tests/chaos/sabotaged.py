@@ -25,9 +25,9 @@ from drumbeat.engine.store.claims import Candidate, WatermarkAdvance
 from drumbeat.engine.store.database import Connection
 from drumbeat.engine.store.facts import Fact
 from drumbeat.engine.store.leases import Lease
-from drumbeat.engine.store.migrate import migrations
 from drumbeat.engine.store.queries import queries
 from drumbeat.engine.store.ranges import HeldRange
+from drumbeat.engine.store.schema_version import migrations
 from tests.chaos.watched import list_tasks_on_signal
 
 LOCKED_FENCE = "AND (phone_number_id, epoch) IS NOT DISTINCT FROM (wanted.phone_number_id, wanted.epoch)"

@@ -49,12 +49,14 @@ class Done:
 class Drumbeat:
     """Starts commands with settings of their own, in a directory of their own.
 
-    `cold`: each start is that of a new Python, for tests about the process itself.
+    `cold`: each start is that of a new Python, for tests about the process itself. `source`: where the package
+    is looked for first.
     """
 
     directory: Path
     settings: dict[str, str]
     cold: bool = False
+    source: Path = ROOT
     _running: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def __call__(self, *words: str | Path, **settings: str) -> Done:
@@ -83,7 +85,7 @@ class Drumbeat:
         start = subprocess.Popen if self.cold else WarmPopen
         process = start(
             [*COMMAND, *map(str, words)],
-            env={**kept, "PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": "", **own},
+            env={**kept, "PYTHONPATH": str(self.source), "XDG_RUNTIME_DIR": "", **own},
             cwd=self.directory,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from drumbeat.engine.store.database import close, connect
-from drumbeat.engine.store.migrate import migrations
+from drumbeat.engine.store.schema_version import migrations
 from tests.cli.conftest import CREATE
 from tests.cli.processes import Drumbeat, Service
 

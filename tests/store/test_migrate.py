@@ -9,12 +9,12 @@ import pytest
 
 from drumbeat.engine import prepare_database
 from drumbeat.engine.errors import ConfigurationError, TryLater
-from drumbeat.engine.process.identity import this_process
 from drumbeat.engine.store import migrate as migrating
-from drumbeat.engine.store.database import Connection, connect
+from drumbeat.engine.store import schema_version
+from drumbeat.engine.store.database import Connection, connect, open_pool
 from drumbeat.engine.store.installation import identify
-from drumbeat.engine.store.leases import release_lease, take_lease
-from drumbeat.engine.store.migrate import Migration, is_current, migrate, migrations, pending_migrations
+from drumbeat.engine.store.migrate import is_current, migrate
+from drumbeat.engine.store.schema_version import Migration, migrations, pending_migrations
 from drumbeat.testing.databases import with_database
 
 
@@ -62,26 +62,26 @@ async def test_an_installation_keeps_its_name(empty_database_url: str) -> None:
         await connection.close()
 
 
-async def test_a_migration_that_fails_leaves_nothing(
+async def test_a_version_that_fails_leaves_nothing_of_itself(
     empty_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = (Migration(1, "first", "CREATE TABLE first ()"), Migration(2, "second", "SELECT 1 / 0"))
-    monkeypatch.setattr(migrating, "migrations", lambda: broken)
+    broken = (
+        Migration(1, "first", "CREATE TABLE first ()"),
+        Migration(2, "second", "CREATE TABLE half (); SELECT 1 / 0"),
+    )
+    monkeypatch.setattr(schema_version, "migrations", lambda: broken)
 
     with pytest.raises(Exception, match="division by zero"):
         await migrate(empty_database_url)
 
     connection = await connect(empty_database_url)
     try:
-        assert await connection.fetchval("SELECT to_regclass('first')") is None
-        assert await connection.fetchval("SELECT to_regclass('schema_migrations')") is None
+        assert [row["number"] for row in await connection.fetch("SELECT number FROM schema_migrations")] == [
+            1
+        ]
+        assert await connection.fetchval("SELECT to_regclass('half')") is None
     finally:
         await connection.close()
-
-
-def test_a_database_of_a_newer_version_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="upgrade Drumbeat"):
-        pending_migrations({9999: "any"})
 
 
 def test_a_version_that_changed_after_its_release_is_refused() -> None:
@@ -104,25 +104,74 @@ def test_the_checksum_of_a_version_covers_all_of_its_files() -> None:
     assert [first.sql.index(part) for part in parts] == sorted(first.sql.index(part) for part in parts)
 
 
-async def test_a_database_in_which_a_process_of_the_former_version_sends_is_left_alone(
-    empty_database_url: str, monkeypatch: pytest.MonkeyPatch
+MORE = Migration(2, "more", "ALTER TABLE numbers ADD COLUMN more text")
+LESS = Migration(3, "less", "-- requires 0002\nALTER TABLE numbers DROP COLUMN more")
+
+
+def ship(monkeypatch: pytest.MonkeyPatch, *further: Migration) -> None:
+    """From here on, this program ships these versions after the first one."""
+    monkeypatch.setattr(schema_version, "migrations", lambda: (FIRST, *further))
+
+
+FIRST = migrations()[0]
+
+
+async def test_a_version_that_adds_is_applied_while_former_programs_work(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It would continue by the rules of its own version."""
-    await migrate(empty_database_url)
-    connection = await connect(empty_database_url)
+    ship(monkeypatch)
+    async with open_pool(database_url, size=2) as former:
+        ship(monkeypatch, MORE)
+        assert await migrate(database_url) == [MORE]
+        await former.execute("UPDATE numbers SET phone_number_id = phone_number_id")
+        ship(monkeypatch)
+        assert await migrate(database_url) == [], "the former program works on"
+        async with open_pool(database_url, size=1) as again, again.acquire() as connection:
+            assert await is_current(connection)
+
+
+async def test_a_version_that_removes_waits_for_former_programs_and_names_them(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ship(monkeypatch)
+    async with open_pool(database_url, size=2) as former:
+        ship(monkeypatch, MORE, LESS)
+        with pytest.raises(TryLater, match=r"a local process \(schema 0001, process \d+\)"):
+            await migrate(database_url)
+        assert await former.fetchval("SELECT max(number) FROM schema_migrations") == 2, "what adds is applied"
+    ship(monkeypatch, MORE)
+    async with open_pool(database_url, size=2):
+        ship(monkeypatch, MORE, LESS)
+        assert await migrate(database_url) == [LESS], "those that know 0002 may go on"
+
+
+async def test_a_program_that_is_too_old_gets_no_connection(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ship(monkeypatch, MORE, LESS)
+    await migrate(database_url)
+    ship(monkeypatch)
+    with pytest.raises(ConfigurationError, match=r"knows schema 0002; this one knows 0001.*upgrade Drumbeat"):
+        await migrate(database_url)
+    with pytest.raises(ConfigurationError, match="upgrade Drumbeat"):
+        async with open_pool(database_url, size=1):
+            pass
+
+
+async def test_a_table_that_stays_locked_is_named_as_the_reason(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ship(monkeypatch, MORE)
+    monkeypatch.setattr(migrating, "LOCK_TRIES", 1)
+    holder = await connect(database_url)
     try:
-        await connection.execute("INSERT INTO numbers (phone_number_id) VALUES ('1')")
-        lease = await take_lease(connection, "1", this_process())
-        shipped = migrations()
-        later = Migration(len(shipped) + 1, "later", "CREATE TABLE later ()")
-        monkeypatch.setattr(migrating, "migrations", lambda: (*shipped, later))
-        with pytest.raises(TryLater, match=r"a process sends: .*stop every sender"):
-            await migrate(empty_database_url)
-        assert not await is_current(connection)
-        await release_lease(connection, lease)
-        assert await migrate(empty_database_url) == [later]
+        async with holder.transaction():
+            await holder.execute("LOCK TABLE numbers IN ACCESS SHARE MODE")
+            with pytest.raises(TryLater, match="a table that the new schema changes stays locked"):
+                await migrate(database_url)
+        assert await migrate(database_url) == [MORE]
     finally:
-        await connection.close()
+        await holder.close()
 
 
 @pytest.mark.parametrize(

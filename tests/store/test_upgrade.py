@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from drumbeat.engine.core.states import CampaignEvent, ReasonCode
-from drumbeat.engine.store import migrate as migrating
+from drumbeat.engine.store import schema_version
 from drumbeat.engine.store.campaign_states import apply_event
 from drumbeat.engine.store.database import Connection, connect, open_pool
 from drumbeat.engine.store.in_doubt import summarise_in_doubt
 from drumbeat.engine.store.installation import identify
-from drumbeat.engine.store.migrate import Migration, is_current, migrate, migrations
+from drumbeat.engine.store.migrate import is_current, migrate
+from drumbeat.engine.store.schema_version import Migration, migrations
 from drumbeat.engine.store.status_applier import apply_statuses
 from tests.kit.planted import make_all_due
 from tests.sending.planted import FAST, SLOW, Planted, assert_range_counters_hold, counts, recount
@@ -44,7 +45,7 @@ async def upgraded(
     await connection.execute(request.param.read_text("utf-8"))
     await connection.close()
     versions = (*migrations(), Migration(len(migrations()) + 1, "made_up", MADE_UP))
-    monkeypatch.setattr(migrating, "migrations", lambda: versions)
+    monkeypatch.setattr(schema_version, "migrations", lambda: versions)
     number = int(request.param.stem.removeprefix("schema_"))
     assert await migrate(empty_database_url) == [each for each in versions if each.number > number]
     return empty_database_url

@@ -12,15 +12,16 @@ LOOK_S = 0.05
 
 
 @contextmanager
-def one_at_a_time(wait_s_max: float) -> Iterator[bool]:
-    """Hold the lock in the block. Give whether it was free within `wait_s_max`.
+def one_at_a_time(wait_s_max: float) -> Iterator[int | None]:
+    """Hold the lock in the block, and give its descriptor; None if it was not free within `wait_s_max`.
 
-    A process that ends frees it.
+    The lock is free when each process that has the descriptor closed it or ended. So whoever starts a reader
+    passes it on: a reader that outlives its parent keeps the lock.
     """
     path = Path(tempfile.gettempdir()) / f"drumbeat-workbook-{os.getuid()}.lock"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        yield _locked(descriptor, time.monotonic() + wait_s_max)
+        yield descriptor if _locked(descriptor, time.monotonic() + wait_s_max) else None
     finally:
         os.close(descriptor)
 

@@ -65,12 +65,12 @@ def _ask(file: BinaryIO, form: Format, spool: Spool, request: SheetRequest) -> S
     else:
         _check_archive(file, spool.name)
     try:
-        with one_at_a_time(WAIT_S_MAX) as is_free:
-            if not is_free:
+        with one_at_a_time(WAIT_S_MAX) as lock:
+            if lock is None:
                 raise UnreadableAudience(
                     "other workbooks are being read", where=spool.name, remedy="try again in some minutes"
                 )
-            process = _run(file, spool, request)
+            process = _run(file, spool, request, lock)
     except subprocess.TimeoutExpired as error:
         raise UnreadableAudience(
             f"the workbook takes longer than {READ_S_MAX:.0f} s to read",
@@ -101,12 +101,14 @@ def _ended(process: subprocess.CompletedProcess[bytes], request: SheetRequest) -
     )
 
 
-def _run(file: BinaryIO, spool: Spool, request: SheetRequest) -> subprocess.CompletedProcess[bytes]:
+def _run(
+    file: BinaryIO, spool: Spool, request: SheetRequest, lock: int
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(  # noqa: S603 - our own module
         [sys.executable, "-P", "-m", PROCESS, str(file.fileno()), str(spool.file.fileno())],
         input=pickle.dumps(request),
         capture_output=True,
-        pass_fds=(file.fileno(), spool.file.fileno()),
+        pass_fds=(file.fileno(), spool.file.fileno(), lock),
         env={**os.environ, "PYTHONPATH": str(_ROOT)},
         start_new_session=True,
         timeout=READ_S_MAX,

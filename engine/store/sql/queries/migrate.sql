@@ -9,15 +9,32 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
     number     integer PRIMARY KEY,
     name       text        NOT NULL,
     checksum   text        NOT NULL,  -- of the version's files
+    requires   integer     NOT NULL DEFAULT 1,  -- the least schema that a program must know to work with it
     applied_at timestamptz NOT NULL DEFAULT now()
 );
 
 -- name: applied
 SELECT number, checksum FROM schema_migrations;
 
--- name: sender
--- The owner of a number now. That process would continue by the rules of its own version.
-SELECT owner FROM numbers WHERE NOT released AND leased_until > now() ORDER BY phone_number_id LIMIT 1;
+-- name: required
+-- The least schema that a program must know to work with this database.
+SELECT coalesce(max(requires), 1) FROM schema_migrations;
+
+-- name: announce
+-- A connection's program knows schema $2, of the class $1.
+SELECT pg_advisory_lock_shared($1, $2);
+
+-- name: connected
+-- Those who announced a schema below $2, of the class $1.
+SELECT DISTINCT ON (client, schema) coalesce(host(client_addr), 'a local process') AS client, objid::integer AS schema,
+       pg_stat_activity.pid
+FROM pg_locks JOIN pg_stat_activity USING (pid)
+WHERE locktype = 'advisory' AND classid::bigint = $1 AND objid::bigint < $2 AND objsubid = 2
+  AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+ORDER BY client, schema, pid LIMIT 10;
+
+-- name: short_locks
+SET LOCAL lock_timeout = '500ms';
 
 -- name: record
-INSERT INTO schema_migrations (number, name, checksum) VALUES ($1, $2, $3);
+INSERT INTO schema_migrations (number, name, checksum, requires) VALUES ($1, $2, $3, $4);
