@@ -9,6 +9,7 @@ from drumbeat.campaigns.cli.options import Json
 from drumbeat.campaigns.cli.printing import print_json
 from drumbeat.campaigns.cli.task_runner import with_database
 from drumbeat.campaigns.doctor.at_service import check_service
+from drumbeat.campaigns.doctor.exposure import check_connection, check_secret_files
 from drumbeat.campaigns.doctor.finding import Finding, failed, worst_exit_code
 from drumbeat.campaigns.doctor.machine import (
     check_disk,
@@ -18,7 +19,12 @@ from drumbeat.campaigns.doctor.machine import (
     check_variables,
 )
 from drumbeat.campaigns.doctor.receiving import check_receiving
-from drumbeat.campaigns.doctor.stored import check_database, check_deliveries, check_messaging_limits
+from drumbeat.campaigns.doctor.stored import (
+    check_database,
+    check_deliveries,
+    check_messaging_limits,
+    check_room,
+)
 from drumbeat.engine.errors import DrumbeatError
 from drumbeat.engine.process.settings import Settings, load_settings
 from drumbeat.engine.store.database import Pool
@@ -49,7 +55,7 @@ def _check(settings: Settings) -> list[Finding]:
     findings += _database()
     findings += check_disk(settings)
     findings += uvloop.run(check_service(settings))
-    return findings + check_secrets(settings) + check_notifications(settings)
+    return findings + check_secrets(settings) + check_secret_files() + check_notifications(settings)
 
 
 def _database() -> list[Finding]:
@@ -60,8 +66,11 @@ def _database() -> list[Finding]:
 
 
 async def _stored(pool: Pool) -> list[Finding]:
+    settings = load_settings()
     return [
         *await check_database(pool),
+        *await check_connection(pool, settings),
+        *await check_room(pool, settings),
         *await check_messaging_limits(pool),
         *await check_deliveries(pool),
         *await check_receiving(pool),

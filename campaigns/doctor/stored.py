@@ -5,8 +5,13 @@ import time
 from drumbeat.campaigns.account.tier_warnings import tier_warnings
 from drumbeat.campaigns.doctor.finding import Finding, clock, ok, warn
 from drumbeat.campaigns.sql import statements
+from drumbeat.engine.core.disk_space import MIB
+from drumbeat.engine.process.disk_space import free_bytes
+from drumbeat.engine.process.settings import Settings
 from drumbeat.engine.store.database import Pool
 from drumbeat.engine.store.notifications import undelivered
+
+BYTES_PER_RECIPIENT = 470  # with its outcome and events: `docs/operate/postgres.md`
 
 
 async def check_database(pool: Pool) -> list[Finding]:
@@ -27,6 +32,26 @@ async def check_messaging_limits(pool: Pool) -> list[Finding]:
     """Warn of messaging limits that the service does not say in a word that is known."""
     remedy = "run `drumbeat numbers sync`; a newer version may know the word"
     return [warn("messaging limit", warning, remedy) for warning in await tier_warnings(pool)]
+
+
+async def check_room(pool: Pool, settings: Settings) -> list[Finding]:
+    """Check whether what is still to send fits on the disk, if the database is on this machine."""
+    disk = settings.disk()
+    if disk is None:
+        return []
+    recipients = await pool.fetchval(statements("doctor")["still_to_send"])
+    return [room(free_bytes(disk.directory), recipients)]
+
+
+def room(free: int, recipients: int) -> Finding:
+    """Return whether the campaigns that have not ended fit into the free bytes."""
+    needed = recipients * BYTES_PER_RECIPIENT
+    found = (
+        f"campaigns that have not ended take up to {needed // MIB:,} MiB, and {free // MIB:,} MiB are free"
+    )
+    if needed <= free:
+        return ok("room", found)
+    return warn("room", found, "run `drumbeat db prune`, or move the database to a larger disk")
 
 
 async def check_deliveries(pool: Pool) -> list[Finding]:

@@ -24,3 +24,17 @@ GROUP BY reason ORDER BY refused DESC, reason;
 -- name: set_aside
 SELECT problem, count(*) AS events FROM unreadable_events WHERE phone_number_id IS NULL
 GROUP BY problem ORDER BY events DESC, problem LIMIT 5;
+
+-- name: connection
+-- How this connection came here: by which address, null for a socket, and encrypted or not.
+SELECT host(inet_server_addr()) AS address, coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS is_encrypted;
+
+-- name: standbys
+-- The standbys that follow this server, with how far their copy is behind, in seconds. A role without pg_monitor sees none.
+SELECT coalesce(nullif(application_name, ''), host(client_addr)) AS name, state,
+       coalesce(extract(epoch FROM replay_lag), 0)::float8 AS lag_s
+FROM pg_stat_replication WHERE state IS NOT NULL ORDER BY name;
+
+-- name: still_to_send
+-- Recipients of campaigns that have not ended.
+SELECT coalesce(sum(recipients), 0)::bigint FROM campaigns WHERE state IN ('draft', 'scheduled', 'running', 'paused');
