@@ -68,7 +68,7 @@ def standby(name: str, state: str, lag_s: float) -> Finding:
 
 
 def check_secret_files(folder: Path = Path()) -> list[Finding]:
-    """Warn of files with secrets that every user of this machine may read. `folder` has the settings' file."""
+    """Warn of files with secrets that every user of this machine may read; `folder` has the settings."""
     paths = [os.environ.get(f"{PREFIX}{name.upper()}_FILE") for name in SECRETS]
     files = [Path(path) for path in paths if path]
     if _holds_secret(settings := folder / SETTINGS_FILE):
