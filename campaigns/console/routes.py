@@ -12,6 +12,7 @@ from drumbeat.campaigns.console.account import api as account_api
 from drumbeat.campaigns.console.account import pages as account_pages
 from drumbeat.campaigns.console.account import (
     password,
+    provider,
     signing,
     template_deletion,
     template_pages,
@@ -55,6 +56,7 @@ from drumbeat.campaigns.console.people import pages as people_pages
 from drumbeat.campaigns.console.people.shapes import SuppressionImported, SuppressionUpload
 from drumbeat.campaigns.console.web import openapi, work
 from drumbeat.campaigns.console.web.context import Route
+from drumbeat.campaigns.console.web.oidc_rules import CALLBACK
 from drumbeat.campaigns.console.web.operations import CSV, EVENTS, Operation, of_action
 from drumbeat.campaigns.console.web.request_limits import (
     EXPORTS,
@@ -374,6 +376,8 @@ ROWS = (
     Row(None, {
         "GET /sign-in": signing.show_sign_in,
         "POST /sign-in": signing.enter,
+        "GET /sign-in/provider": provider.lead,
+        f"GET {CALLBACK}": provider.come_back,
         "POST /language": signing.choose,
         "GET /static/{version}/{file}": serve_static,
     }),

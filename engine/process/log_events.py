@@ -347,6 +347,10 @@ LOG_EVENTS: dict[str, tuple[LogEvent, ...]] = {
             "A job beside a request, such as a plan, ended with an unexpected error; its traceback follows.",
         ),
         _event(
+            "provider_sign_in_refused",
+            "A sign-in at the OpenID provider, from `address`, did not succeed: `reason` says why.",
+        ),
+        _event(
             "sign_in_refused",
             "Somebody gave a wrong name or password, from `address`.",
         ),

@@ -93,6 +93,7 @@ def _time_zone(name: str) -> str:
 Home = Annotated[Path, AfterValidator(_absolute)]
 FilePath = Annotated[Path, AfterValidator(_absolute)]
 BaseUrl = Annotated[str, AfterValidator(_base_url), AfterValidator(_without_slash)]
+IssuerUrl = Annotated[str, AfterValidator(_base_url)]  # compared letter by letter
 PlainSecret = Annotated[SecretStr, AfterValidator(_plain)]
 AppSecret = Annotated[SecretStr, AfterValidator(_app_secrets)]
 Token = Annotated[SecretStr, AfterValidator(_token)]

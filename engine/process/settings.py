@@ -43,6 +43,7 @@ from drumbeat.engine.process.setting_forms import (
     HeaderName,
     Home,
     Identifier,
+    IssuerUrl,
     Networks,
     PlainSecret,
     Product,
@@ -65,6 +66,7 @@ SECRETS = (
     "notify_url",
     "notify_secret",
     "smtp_url",
+    "console_oidc_client_secret",
 )
 RereadSecret = Literal["access_token", "app_secret", "verify_token"]  # a running process follows their files
 SECRET_BYTES_MAX = 16 * 1024  # limits what is read if the path names the wrong file
@@ -216,6 +218,18 @@ class Settings(BaseSettings):
     holds for sending again to recipients in doubt, for changes of a campaign that was started and for higher
     limits. The command line is not concerned.
     """
+    console_oidc_issuer: IssuerUrl | None = None
+    """The OpenID provider at which people may sign in, exactly as it names itself."""
+    console_oidc_client_id: str | None = None
+    """The name of the console at that provider."""
+    console_oidc_client_secret: PlainSecret | None = None
+    """The secret of the console at that provider."""
+    console_oidc_roles: str | None = None
+    """Roles by groups, as `ops=manage, sales=look`. Without it, only known users enter."""
+    console_oidc_role_claim: str = "groups"
+    """The claim of the ID token with the groups; dots lead into objects."""
+    console_oidc_domains: str | None = None
+    """The domains of mail addresses that may sign in there, separated by commas; all without it."""
     console_zone: TimeZone = "UTC"
     """The time zone of times in reports of results, and in the console. A browser with JavaScript shows times
     in its own zone.

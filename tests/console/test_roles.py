@@ -148,6 +148,8 @@ EVERYBODY = {
     "GET /api/v1/openapi.json",
     "GET /sign-in",
     "POST /sign-in",
+    "GET /sign-in/provider",
+    "GET /sign-in/provider/callback",
     "POST /language",
     "GET /static/{version}/{file}",
 }

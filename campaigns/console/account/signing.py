@@ -6,7 +6,7 @@ import time
 
 from aiohttp import web
 
-from drumbeat.campaigns.console.web.context import console_of, maybe_caller
+from drumbeat.campaigns.console.web.context import Console, console_of, maybe_caller
 from drumbeat.campaigns.console.web.forms import field_of, form_of
 from drumbeat.campaigns.console.web.known_browsers import is_known, remember
 from drumbeat.campaigns.console.web.language import COOKIE as LANGUAGE_COOKIE
@@ -30,10 +30,11 @@ async def show_sign_in(request: web.Request) -> web.Response:
 
 
 def _form(request: web.Request, problem: Problem | None = None) -> web.Response:
-    return page(request, "sign_in.html.j2", problem=problem, then=_then(request))
+    provider = console_of(request).own.provider
+    return page(request, "sign_in.html.j2", problem=problem, then=then_of(request), provider=provider)
 
 
-def _then(request: web.Request) -> str:
+def then_of(request: web.Request) -> str:
     """Return the address to go to afterwards: a path of ours, so that a link cannot lead elsewhere."""
     then = request.query.get("then", "/")
     is_ours = then.startswith("/") and not then.startswith(("//", "/\\"))
@@ -54,18 +55,22 @@ async def enter(request: web.Request) -> web.Response:
         log.warning("sign_in_refused", address=address)
         return _form(request, Problem(403, "sign_in_refused", MESSAGES["sign_in_refused"]))
     console.sign_in_limit.was_right(attempt, time.monotonic())
-    response = redirect(_then(request))
+    response = redirect(then_of(request))
+    begin_session_cookie(console, response, secret)
+    await remember(console.pool, name, response, is_secure=is_secure)
+    return response
+
+
+def begin_session_cookie(console: Console, response: web.Response, secret: str) -> None:
     response.set_cookie(
         console.door.cookie,
         secret,
         max_age=SESSION_S,
         httponly=True,
-        secure=is_secure,
+        secure=console.own.is_secure,
         samesite="Lax",
         path="/",
     )
-    await remember(console.pool, name, response, is_secure=is_secure)
-    return response
 
 
 async def leave(request: web.Request) -> web.Response:
@@ -79,7 +84,7 @@ async def leave(request: web.Request) -> web.Response:
 
 async def choose(request: web.Request) -> web.Response:
     """Keep the language that was chosen, and show the same page in it."""
-    response, code = redirect(_then(request)), await field_of(request, "language")
+    response, code = redirect(then_of(request)), await field_of(request, "language")
     if code in LANGUAGES:
         response.set_cookie(LANGUAGE_COOKIE, code, max_age=YEAR_S, samesite="Lax", path="/", httponly=True)
     return response

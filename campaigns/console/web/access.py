@@ -79,6 +79,11 @@ class Doorkeeper:
         self._known: set[bytes] = set()  # hashes of tokens that were right: no more than there are tokens
 
     @property
+    def key(self) -> bytes:
+        """Return the key with which the console signs what browsers keep for it."""
+        return self._key
+
+    @property
     def cookie(self) -> str:
         return SECURE_COOKIE if self._settings.is_secure else COOKIE
 
@@ -130,7 +135,8 @@ class Doorkeeper:
         other addresses, or behind a proxy of this machine.
         """
         is_here = self._settings.is_this_machine(request.host, request.remote)
-        if self._settings.user_header is not None or not is_here or await any_user(self._pool):
+        has_people = self._settings.user_header is not None or self._settings.provider is not None
+        if has_people or not is_here or await any_user(self._pool):
             return None
         return Caller(actor(), Role.MANAGE, Via.MACHINE)
 

@@ -43,6 +43,9 @@ SERVICE_CALLS = Allowance("service-call", 10, 36.0, is_shared=True)
 # A program with an old token tries it again and again; each try asks the database.
 TOKEN_FAILURES = Allowance("token", 30, 1.0)
 
+# Anybody may go to the provider to sign in, and each step asks the provider.
+PROVIDER_SIGN_INS = Allowance("provider-sign-in", 30, 5.0)
+
 
 class Buckets:
     """The requests that were spent of allowances, by key. A key is always used with the same allowance."""

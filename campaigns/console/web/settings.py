@@ -8,6 +8,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from drumbeat.campaigns.console.web.oidc_rules import Provider, provider_of
 from drumbeat.engine.errors import ConfigurationError
 from drumbeat.engine.process.settings import Settings
 
@@ -20,7 +21,7 @@ class ConsoleSettings:
     """The settings of the console. `url`: the address in browsers; None means that only this machine uses it.
     `user_header`: the header that names the user in requests of `proxies`. `uploads`: the directory of
     uploaded files, which no address leads to. `approval`: nothing starts before a second person has approved
-    it. `zone`: the zone of times on pages.
+    it. `zone`: the zone of times on pages. `provider`: where people may sign in, beside passwords.
     """
 
     url: str | None
@@ -30,6 +31,7 @@ class ConsoleSettings:
     upload_bytes_max: int
     approval: bool = False
     zone: str = "UTC"
+    provider: Provider | None = None
 
     @property
     def is_secure(self) -> bool:
@@ -106,6 +108,7 @@ def console_settings(settings: Settings) -> ConsoleSettings:
         settings.console_upload_mib << 20,
         settings.console_approval,
         settings.console_zone,
+        provider_of(settings),
     )
 
 
@@ -123,7 +126,8 @@ def require_guarded(settings: ConsoleSettings, host: str, *, has_users: bool) ->
     """Raise ConfigurationError unless the console may listen on `host`. Without users, it serves this machine
     alone. If a start needs two people, the console needs users.
     """
-    if settings.approval and not (has_users or settings.user_header):
+    has_people = has_users or settings.user_header is not None or settings.provider is not None
+    if settings.approval and not has_people:
         raise ConfigurationError(
             "a start needs two people, and the console has no user",
             remedy="add two with `drumbeat console user add`, or unset DRUMBEAT_CONSOLE_APPROVAL",
@@ -135,7 +139,7 @@ def require_guarded(settings: ConsoleSettings, host: str, *, has_users: bool) ->
             f"the console would be reached from other machines at {host}, and its address is not known",
             remedy="set DRUMBEAT_CONSOLE_URL, such as https://drumbeat.example",
         )
-    if not (has_users or settings.user_header):
+    if not has_people:
         raise ConfigurationError(
             f"the console would be open to everybody who reaches {host}: it has no user",
             remedy="add one with `drumbeat console user add`",

@@ -158,13 +158,18 @@ async def sign_in(pool: Pool, name: str, password: str) -> str | None:
     is_right = await _verify(stored or _OF_NOBODY, password[:PASSWORD_CHARACTERS_MAX])
     if row is None or stored is None or not is_right:
         return None
-    secret = secrets.token_urlsafe(SECRET_BYTES)
+    if _HASHER.check_needs_rehash(stored):
+        await pool.execute(sql["rehash"], name, stored, await _hash(password))
+    return await begin_session(pool, name)
+
+
+async def begin_session(pool: Pool, name: str) -> str:
+    """Return the secret of a new session of a user who has shown who it is."""
+    sql, secret = statements("console_people"), secrets.token_urlsafe(SECRET_BYTES)
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute(sql["remove_old"], SESSION_S, IDLE_S, SESSION_S)
         await connection.execute(sql["begin_session"], digest(secret), name)
         await note_audit(connection, name, "sign-in")
-        if _HASHER.check_needs_rehash(stored):
-            await connection.execute(sql["rehash"], name, stored, await _hash(password))
     return secret
 
 
