@@ -22,7 +22,7 @@ SHOWN = ("options", "changing", "life", "console", "planning/staged", "planning/
 # What only commands, programs and operators meet.
 NOT_SHOWN = re.compile(
     r"options/(manifest|readiness|audience_options|stored\.)|changing/(send_message|derived)"
-    r"|life/(run|prune|time_limit)|console/(server|new/messages|web/settings)|phones/(opt_out_words|old_numbers)"
+    r"|life/(run|prune|time_limit)|console/(server|new/messages|web/(settings|oidc_rules))|phones/(opt_out_words|old_numbers)"
 )
 OF_A_FAULT = "7: 7"  # a field, and a fault of its value
 ERRORS = {"UsageError", "NotFound", "NotReady", "TryLater", "ConfigurationError", "Incomplete", "NameTaken"}
