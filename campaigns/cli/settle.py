@@ -18,7 +18,7 @@ from drumbeat.campaigns.life.settle import Settled, settle_campaign
 from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.campaigns.results.status import CampaignStatus, campaign_status
 from drumbeat.engine.app import POOL_CONNECTIONS
-from drumbeat.engine.core.states import CampaignState
+from drumbeat.engine.core.states import CampaignState, ReasonCode
 from drumbeat.engine.errors import TryLater, UsageError
 from drumbeat.engine.process.settings import Settings
 from drumbeat.engine.process.telemetry import quieten
@@ -153,7 +153,13 @@ def _print(settled: Settled, json: bool) -> None:
     typer.echo(f"in doubt: {settled.left.recipients:,}")
     for group in settled.left.groups:
         typer.echo(f"  {_line(group)}")
-    if settled.left.recipients:
+    if settled.action is None and settled.campaign.reason_code is ReasonCode.DATABASE_ROLLED_BACK:
+        lost = command_text("campaign", "settle", settled.campaign.name, "--lost")
+        typer.echo(
+            f"the database went back in time: first `{lost} SECONDS` puts in doubt "
+            "whom the lost time may concern"
+        )
+    elif settled.left.recipients:
         ways = "--resend or --assume-sent" if settled.may_resend else "--assume-sent"
         typer.echo(f"their statuses settle them; {ways} settles them now")
 

@@ -53,6 +53,20 @@ async def test_recipients_in_doubt_are_listed_and_settled(database_url: str, poo
     assert (await settle(database_url, name, "--resend", "--assume-sent"))[0] == 2
 
 
+async def test_after_a_restore_the_lost_time_comes_first(database_url: str, pool: Pool) -> None:
+    """Those of the lost time are not in doubt yet: a resend before would miss them, and a resume send to them again."""
+    async with pool.acquire() as connection:
+        campaign = await plant_campaign(connection)
+        await connection.execute("UPDATE campaigns SET planned_at = now()")
+        await put_in_doubt(connection, FIRST_RANGE, 1)
+        name = await connection.fetchval("SELECT name FROM campaigns WHERE campaign_id = $1", campaign)
+    assert "--resend or --assume-sent settles them now" in (await settle(database_url, name))[1]
+    await pool.execute("UPDATE campaigns SET state = 'paused', reason_code = 'database_rolled_back'")
+    _, out, _ = await settle(database_url, name)
+    assert f"first `drumbeat campaign settle '{name}' --lost SECONDS`" in out
+    assert "settles them now" not in out
+
+
 async def test_the_claims_of_a_killed_sender_are_put_in_doubt_before_anything_is_settled(pool: Pool) -> None:
     """Otherwise no recipient would be in doubt yet, and `--assume-sent` would miss those it is meant for."""
     async with pool.acquire() as connection:
