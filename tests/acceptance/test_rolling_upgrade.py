@@ -14,7 +14,7 @@ from tests.warm import ROOT
 __all__ = ["scene"]  # a fixture
 pytestmark = pytest.mark.long
 
-PEOPLE = 15_000
+PEOPLE = 20_000
 NEXT = "0002_made_up"
 NEXT_SQL = """
 ALTER TABLE recipients ADD COLUMN made_up integer;
@@ -45,14 +45,14 @@ def answers(url: str) -> bool:
 def test_a_rolling_upgrade_and_the_way_back_send_to_everybody_once(scene: Scene, tmp_path: Path) -> None:
     former = scene.drumbeat
     later = Drumbeat(former.directory, former.settings, cold=True, source=next_version(tmp_path / "next"))
-    former.ok("numbers", "limit", "2", "400")
-    scene.create(PEOPLE)
+    former.ok("numbers", "limit", "2", "100")  # so slow that all processes are replaced meanwhile
+    scene.create(PEOPLE, numbers=("2",))
     workers = [former.start("worker", log=tmp_path / f"former-{number}.log") for number in range(3)]
     console = ("console", "serve", "--port", "0", "--no-metrics")
     try:
         with serving(former, *console) as old_page:
             former.ok("campaign", "start", "spring")
-            until(lambda: scene.service.accepted() > PEOPLE // 15, "it is sent")
+            until(lambda: scene.service.accepted() > 100, "it is sent")
             assert later.ok("db", "migrate").stdout.split() == NEXT.split("_", 1)
             for version, name in ((later, "later"), (former, "back")):
                 for number in range(3):
@@ -65,6 +65,7 @@ def test_a_rolling_upgrade_and_the_way_back_send_to_everybody_once(scene: Scene,
                     assert answers(page)
                 assert answers(old_page), "the former console works on"
             assert scene.service.accepted() < PEOPLE, "all of this happened while it was sent"
+            former.ok("numbers", "limit", "2", "1000")
             until(lambda: scene.state() == "finished", "it has ended")
     finally:
         later.close()

@@ -22,6 +22,7 @@ FILLED: Mapping[str, tuple[str, ...]] = {
     "/people/{phone}": ("/people/5511960000000",),
     "/users/{name}": ("/users/ana",),
     "/tokens/{name}": ("/tokens/reports",),
+    "/sign-in/provider": (),  # of a console that has one: tests/console/test_sign_in_provider.py
     "/work/{reference}": (),  # of what somebody began: tests/console/test_long_work.py
     "/erased/{pseudonym}": (),  # of a person whom somebody erased: tests/console/test_erasing.py
 }

@@ -98,6 +98,8 @@ UNREADABLE = (
 )
 CODES = sorted({*MESSAGES, *_STATUSES})
 
+WRONG_SHOWN_MAX = 20  # a list may hold a hundred thousand wrong values
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -160,7 +162,7 @@ def problem_of(error: Exception) -> Problem:
         case Refused():
             return error.problem
         case ValidationError():
-            return Problem(422, "wrong_input", "; ".join(_explain(each) for each in error.errors()))
+            return Problem(422, "wrong_input", _explained(error))
         case web.HTTPException():
             return _of_http(error)
         case DrumbeatError():
@@ -195,6 +197,13 @@ def _of_http(error: web.HTTPException) -> Problem:
     code = codes.get(error.status, "wrong_input" if error.status < 500 else "unexpected")
     allows = error.allowed_methods if isinstance(error, web.HTTPMethodNotAllowed) else ()
     return Problem(error.status, code, MESSAGES[code], allows=tuple(sorted(allows)))
+
+
+def _explained(error: ValidationError) -> str:
+    found = error.errors(include_url=False)
+    more = len(found) - WRONG_SHOWN_MAX
+    shown = [_explain(each) for each in found[:WRONG_SHOWN_MAX]]
+    return "; ".join([*shown, f"{more:,} more"] if more > 0 else shown)
 
 
 def _explain(problem: ErrorDetails) -> str:
