@@ -1,6 +1,7 @@
 """The connections to Postgres. All are opened here, with time-outs and keepalives."""
 
 import asyncio
+import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -38,7 +39,6 @@ UNACKNOWLEDGED_S = 10
 # A sender needs one connection for outcomes, one for claims, and one for everything else.
 SENDER_CONNECTIONS_MIN = 3
 SERVER_SETTINGS = {
-    "application_name": "drumbeat",
     # ms; below the lease, so that a suspended process holds no locks when its number is taken over
     "idle_in_transaction_session_timeout": "4000",
     "lock_timeout": "20000",  # milliseconds
@@ -56,6 +56,7 @@ SERVER_SETTINGS = {
     # because of that.
     "default_transaction_isolation": "read committed",
 }
+PROGRAM = "drumbeat"  # the first word of a session's name in pg_stat_activity
 TRANSACTION_TIMEOUT_SINCE = 17  # the first version of Postgres with that setting
 # A connection keeps a plan for minutes. A plan that was made while a table was empty would read all of it
 # later.
@@ -80,6 +81,19 @@ LOST_CONNECTION = (
     asyncpg.ReadOnlySQLTransactionError,
 )
 """The errors of a statement for which the database is at fault, so that it is worth repeating."""
+
+
+def _named(settings: dict[str, str]) -> dict[str, str]:
+    """Return the settings of a session with the name of its process: of a long host name, the server cuts the
+    end.
+    """
+    return {**settings, "application_name": f"{PROGRAM} {os.getpid()} {socket.gethostname()}"}
+
+
+def program_of(session: str) -> str:
+    """Return the process of a session, for messages, by the session's name."""
+    _, pid, host = (*session.split(" ", 2), "", "")[:3]
+    return f"{host}, process {pid}" if host else session
 
 
 async def _prepare(connection: Connection) -> None:
@@ -198,7 +212,7 @@ async def open_pool(
             max_size=size,
             timeout=CONNECT_TIMEOUT_S,
             command_timeout=command_timeout_s,
-            server_settings=BY_KEY_SETTINGS if by_key else SERVER_SETTINGS,
+            server_settings=_named(BY_KEY_SETTINGS if by_key else SERVER_SETTINGS),
             init=partial(_initialise, greet=greet, timed=by_key),
             reset=_keep_session,
         )
@@ -270,7 +284,7 @@ async def connect(url: str, *, command_timeout_s: float = COMMAND_TIMEOUT_S) -> 
             await _without_unanswered_hosts(url),
             timeout=CONNECT_TIMEOUT_S,
             command_timeout=command_timeout_s,
-            server_settings=OWN_SESSION_SETTINGS,
+            server_settings=_named(OWN_SESSION_SETTINGS),
         )
         try:
             await _require_server(connection, url)

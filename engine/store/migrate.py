@@ -8,13 +8,16 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, sto
 
 from drumbeat.engine.errors import ConfigurationError, TryLater
 from drumbeat.engine.store.connect_errors import safe_url
-from drumbeat.engine.store.database import Connection, close, connect
+from drumbeat.engine.store.database import Connection, close, connect, program_of
 from drumbeat.engine.store.queries import queries
 from drumbeat.engine.store.schema_version import SCHEMA_LOCK, Migration, pending_versions
 
 OLDEST_POSTGRES, NEWEST_POSTGRES = 15, 18
 MIGRATION_TIMEOUT_S = 600.0
 LOCK_TRIES = 30  # of half a second each, a second apart
+# Beside other processes: nobody claims with a table that a version holds. A lease lasts longer than that.
+HOLD_S_MAX = 2.0
+NAMED_MAX = 10  # so many processes are named in a refusal
 _INSTALLATION_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -24,8 +27,8 @@ async def migrate(url: str) -> list[Migration]:
     Safe to run at the same time from several processes, and while processes of a former version work, unless
     a version removes what they use. Raises ConfigurationError if the server's version is not 15 to 18, or if
     the database was made by an unreleased version, needs a newer program, or belongs to another program.
-    Raises TryLater while a process is connected that a version would break, or if a table stays locked for
-    LOCK_TRIES tries.
+    Raises TryLater while a process is connected that a version would break, if a table stays locked for
+    LOCK_TRIES tries, or if a version takes longer than HOLD_S_MAX beside other processes.
     """
     connection = await connect(url, command_timeout_s=MIGRATION_TIMEOUT_S)
     try:
@@ -84,26 +87,35 @@ async def _apply_next(connection: Connection, url: str) -> Migration | None:
         if not pending:
             await connection.execute(queries("installation")["identify"], _new_installation())
             return None
-        await _require_alone(connection, url, pending[0].requires)
         # Behind a statement that waits for a table, everybody else who uses the table waits, too.
         await connection.execute(sql["short_locks"])
-        await _apply(connection, pending[0])
+        has_company = await _check_company(connection, url, pending[0].requires)
+        await _apply(connection, url, pending[0], HOLD_S_MAX if applied and has_company else None)
     return pending[0]
 
 
-async def _require_alone(connection: Connection, url: str, requires: int) -> None:
-    """Raise TryLater while a process is connected whose program knows only schemas before `requires`."""
-    if requires == 1:
-        return
-    found = await connection.fetch(queries("migrate")["connected"], SCHEMA_LOCK, requires)
-    if found:
-        named = ", ".join(
-            f"{row['client']} (schema {row['schema']:04}, process {row['pid']})" for row in found
-        )
+async def _check_company(connection: Connection, url: str, requires: int) -> bool:
+    """Return whether other processes are connected. Raise TryLater if one of them knows only schemas before
+    `requires`.
+
+    Installations in other schemas of the same database count, too: nothing tells them apart.
+    """
+    if requires > 1:
+        await connection.execute(queries("migrate")["fence"])
+    found = await connection.fetch(queries("migrate")["connected"], SCHEMA_LOCK)
+    former = [
+        f"{program_of(row['program'])} (schema {row['schema']:04})"
+        for row in found
+        if row["schema"] < requires
+    ]
+    if former:
+        more = f" and {len(former) - NAMED_MAX} more" if len(former) > NAMED_MAX else ""
         raise TryLater(
-            f"{safe_url(url)}: the new schema would break processes of a former version: {named}",
+            f"{safe_url(url)}: the new schema would break processes of a former version: "
+            f"{', '.join(former[:NAMED_MAX])}{more}",
             remedy="replace or stop them first",
         )
+    return bool(found)
 
 
 async def is_current(connection: Connection) -> bool:
@@ -125,8 +137,18 @@ async def _applied(connection: Connection) -> dict[int, str]:
     return {row["number"]: row["checksum"] for row in rows}
 
 
-async def _apply(connection: Connection, migration: Migration) -> None:
-    await connection.execute(migration.sql)
+async def _apply(connection: Connection, url: str, migration: Migration, hold_s_max: float | None) -> None:
+    """Apply a version. Raise TryLater if that takes longer than `hold_s_max`; None: no limit of its own."""
+    try:
+        await connection.execute(migration.sql, timeout=hold_s_max)
+    except TimeoutError:
+        if hold_s_max is None:
+            raise
+        raise TryLater(
+            f"{safe_url(url)}: schema {migration.number:04} takes longer than {hold_s_max:g} s, and nobody "
+            "could send meanwhile; nothing was changed",
+            remedy="stop all workers, receivers and consoles, and repeat the command",
+        ) from None
     await connection.execute(
         queries("migrate")["record"], migration.number, migration.name, migration.checksum, migration.requires
     )

@@ -27,7 +27,7 @@ class DatabaseStrikes:
             connection = await self._installation.connect()
             await connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE application_name = 'drumbeat' AND pid <> pg_backend_pid() AND random() < 0.5"
+                " WHERE application_name LIKE 'drumbeat %' AND pid <> pg_backend_pid() AND random() < 0.5"
             )
             await connection.close()
             await asyncio.sleep(0.1)

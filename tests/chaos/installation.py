@@ -159,7 +159,7 @@ class Installation:
         broken += [f"process {pid} left behind" for pid in pids if psutil.pid_exists(pid)]
         connection = await self.connect()
         left = await connection.fetchval(
-            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'drumbeat'"
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'drumbeat %'"
             " AND pid <> pg_backend_pid()"
         )
         await connection.close()

@@ -1,14 +1,18 @@
 """Migrations: each is applied once, in order, also by processes at the same time, and only to a database that fits."""
 
 import asyncio
+import re
 import secrets
 import socket
+from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from drumbeat.engine import prepare_database
 from drumbeat.engine.errors import ConfigurationError, TryLater
+from drumbeat.engine.process.identity import this_process
 from drumbeat.engine.store import migrate as migrating
 from drumbeat.engine.store import schema_version
 from drumbeat.engine.store.database import Connection, connect, open_pool
@@ -136,13 +140,51 @@ async def test_a_version_that_removes_waits_for_former_programs_and_names_them(
     ship(monkeypatch)
     async with open_pool(database_url, size=2) as former:
         ship(monkeypatch, MORE, LESS)
-        with pytest.raises(TryLater, match=r"a local process \(schema 0001, process \d+\)"):
+        with pytest.raises(TryLater, match=rf"{re.escape(this_process().name)} \(schema 0001\)"):
             await migrate(database_url)
         assert await former.fetchval("SELECT max(number) FROM schema_migrations") == 2, "what adds is applied"
     ship(monkeypatch, MORE)
     async with open_pool(database_url, size=2):
         ship(monkeypatch, MORE, LESS)
         assert await migrate(database_url) == [LESS], "those that know 0002 may go on"
+
+
+async def test_a_former_program_that_starts_during_a_removal_waits_and_is_refused(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, other: Connection
+) -> None:
+    """It announces itself after the migration looked who is there: it must not miss what the migration does."""
+    ship(monkeypatch, MORE)
+    await migrate(database_url)
+    looked, go_on = asyncio.Event(), asyncio.Event()
+    known = ContextVar("known", default=LESS.number)  # of the program whose task asks
+    apply = migrating._apply
+
+    async def apply_late(*arguments: Any) -> None:
+        looked.set()
+        await go_on.wait()
+        await apply(*arguments)
+
+    async def start_former() -> None:
+        known.set(FIRST.number)
+        async with open_pool(database_url, size=1):
+            pass
+
+    monkeypatch.setattr(migrating, "_apply", apply_late)
+    monkeypatch.setattr(schema_version, "_known", known.get)
+    ship(monkeypatch, MORE, LESS)
+    await other.execute("SELECT pg_advisory_unlock_all()")  # only who connects meanwhile counts
+    removal = asyncio.create_task(migrate(database_url))
+    await looked.wait()
+    former = asyncio.create_task(start_former())
+    waiting = (
+        "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'schema_migrations'::regclass::oid"
+    )
+    while not former.done() and not await other.fetchval(waiting):
+        await asyncio.sleep(0.01)
+    go_on.set()
+    assert await removal == [LESS]
+    with pytest.raises(ConfigurationError, match="upgrade Drumbeat"):
+        await former
 
 
 async def test_a_program_that_is_too_old_gets_no_connection(
@@ -156,6 +198,21 @@ async def test_a_program_that_is_too_old_gets_no_connection(
     with pytest.raises(ConfigurationError, match="upgrade Drumbeat"):
         async with open_pool(database_url, size=1):
             pass
+
+
+async def test_a_version_that_would_hold_tables_for_long_is_applied_only_alone(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = Migration(2, "slow", f"{MORE.sql}; SELECT pg_sleep(0.3)")
+    monkeypatch.setattr(migrating, "HOLD_S_MAX", 0.1)
+    ship(monkeypatch)
+    async with open_pool(database_url, size=1) as former:
+        ship(monkeypatch, slow)
+        with pytest.raises(TryLater, match=r"schema 0002 takes longer than 0\.1 s.*stop all workers"):
+            await migrate(database_url)
+        assert await former.fetchval("SELECT count(*) FROM schema_migrations") == 1
+        await former.execute("UPDATE numbers SET phone_number_id = phone_number_id")
+    assert await migrate(database_url) == [slow]
 
 
 async def test_a_table_that_stays_locked_is_named_as_the_reason(

@@ -24,14 +24,19 @@ SELECT coalesce(max(requires), 1) FROM schema_migrations;
 -- A connection's program knows schema $2, of the class $1.
 SELECT pg_advisory_lock_shared($1, $2);
 
+-- name: fence
+-- From now on nobody learns what the database requires, until this transaction ends. Whoever learned it before has announced
+-- what it knows, and is found by `connected`.
+LOCK TABLE schema_migrations IN ACCESS EXCLUSIVE MODE;
+
 -- name: connected
--- Those who announced a schema below $2, of the class $1.
-SELECT DISTINCT ON (client, schema) coalesce(host(client_addr), 'a local process') AS client, objid::integer AS schema,
-       pg_stat_activity.pid
+-- Programs of other sessions that announced a schema, of the class $1. Every role may read the name of a session, but not its address.
+SELECT DISTINCT application_name AS program, objid::integer AS schema
 FROM pg_locks JOIN pg_stat_activity USING (pid)
-WHERE locktype = 'advisory' AND classid::bigint = $1 AND objid::bigint < $2 AND objsubid = 2
+WHERE locktype = 'advisory' AND classid::bigint = $1 AND objsubid = 2 AND granted
   AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-ORDER BY client, schema, pid LIMIT 10;
+  AND pid <> pg_backend_pid()
+ORDER BY schema, program;
 
 -- name: short_locks
 SET LOCAL lock_timeout = '500ms';
