@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import asyncpg
 from aiohttp import web
 
 from drumbeat.campaigns.console.new.header_uploads import remove_unneeded
@@ -45,6 +46,7 @@ BODY_BYTES_MAX = 1 << 20  # of a form; an upload has a limit of its own and is w
 BACKLOG = 128  # connections that wait to be accepted
 CLIENT_LEFT = 499  # the status that proxies log for a client that left; nobody receives it
 TIDY_S = 3_600.0
+LOOK_S = 5.0  # a console that nobody uses has no connection otherwise
 CLOSE_S_MAX = 5.0  # for requests that are answered while the console stops
 
 BEGUN: web.RequestKey[bool] = web.RequestKey("begun", bool)  # the head of the reply was sent
@@ -143,6 +145,24 @@ async def _tidy(console: Console) -> None:
             await asyncio.wait_for(console.stop.wait(), TIDY_S)
 
 
+async def _watch_schema(console: Console) -> None:
+    """Stop the console and raise ConfigurationError if the database needs a newer program.
+
+    The connection that looks also tells a migration that this program is there.
+    """
+    while not console.stop.is_set():
+        try:
+            async with console.pool.acquire(timeout=LOOK_S):
+                pass
+        except (*LOST_CONNECTION, asyncpg.PostgresError):
+            pass  # its pages say so
+        except ConfigurationError:
+            console.stop.set()
+            raise
+        with suppress(TimeoutError):
+            await asyncio.wait_for(console.stop.wait(), LOOK_S)
+
+
 @asynccontextmanager
 async def running_console(
     pool: Pool,
@@ -155,7 +175,8 @@ async def running_console(
     metrics: MetricsAddress | None = None,
 ) -> AsyncIterator[str]:
     """Run a console that listens while the block runs, and yield its URL. ConfigurationError if it may not
-    listen there, or cannot. `metrics`: the address on which it serves them, if any.
+    listen there, or cannot, and at the end if the database needs a newer program. `metrics`: the address on
+    which it serves them, if any.
     """
     own = console_settings(settings)
     require_guarded(own, host, has_users=await any_user(pool))
@@ -165,15 +186,17 @@ async def running_console(
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=CLOSE_S_MAX, keepalive_timeout=IDLE_S_MAX)
     await runner.setup()
     tidying = asyncio.create_task(_tidy(console))
+    watching = asyncio.create_task(_watch_schema(console))
     try:
         async with serving_metrics(metrics, console), _listening(runner, app, own, host, port) as url:
             yield url
     finally:
         stop.set()
-        await asyncio.wait({tidying})
+        await asyncio.wait({tidying, watching})
         await console.close()
         await runner.cleanup()
         await console.close()  # again: a request may have begun work meanwhile
+    watching.result()
 
 
 @asynccontextmanager
