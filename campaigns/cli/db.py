@@ -17,6 +17,7 @@ from drumbeat.campaigns.pluralise import pluralise
 from drumbeat.campaigns.results.status import FINAL_STATES
 from drumbeat.engine.core.states import CampaignState
 from drumbeat.engine.errors import ConfigurationError, UsageError
+from drumbeat.engine.prepare_database import await_schema
 from drumbeat.engine.process.embedded_postgres import start_embedded, stop_embedded
 from drumbeat.engine.process.settings import load_settings
 from drumbeat.engine.store.migrate import migrate as apply_migrations
@@ -48,6 +49,18 @@ def migrate(json: Json = False) -> None:
         print_json({"schema": 1, "applied": applied})
     else:
         typer.echo("\n".join(applied) or "nothing to do: the database is current")
+
+
+@app.command()
+def wait(
+    within: Annotated[
+        float, typer.Option(help="Seconds after which it ends with 75.", min=0, metavar="SECONDS")
+    ] = 600.0,
+) -> None:
+    """Wait until another process has brought the database to this version. Change nothing."""
+    url = _url()
+    with database_blamed(url):
+        asyncio.run(await_schema(url, within))
 
 
 @app.command()

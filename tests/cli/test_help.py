@@ -17,7 +17,7 @@ from drumbeat.campaigns.cli.main import app
 from tests.cli.processes import COMMAND, ROOT, Drumbeat
 
 FIXED = {
-    "bench compare", "demo", "doctor", "health", "worker", "db url", "db migrate", "db stop", "db prune",
+    "bench compare", "demo", "doctor", "health", "worker", "db url", "db migrate", "db wait", "db stop", "db prune",
     "numbers sync", "numbers list", "numbers limit", "numbers resume", "templates sync", "templates list", "templates show",
     "audience check", "audience rejected", "suppress add", "suppress remove", "suppress list", "suppress import",
     "suppress words list", "suppress words add", "suppress words remove",

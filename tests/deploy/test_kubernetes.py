@@ -93,7 +93,7 @@ def test_every_pod_is_confined(overlay: str) -> None:
         assert pod["securityContext"]["runAsNonRoot"] is True, name
         assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}, name
         assert pod["automountServiceAccountToken"] is False, name
-        for container in pod["containers"]:
+        for container in [*pod.get("initContainers", []), *pod["containers"]]:
             context = container["securityContext"]
             assert context["readOnlyRootFilesystem"] is True, name
             assert context["allowPrivilegeEscalation"] is False, name
@@ -126,7 +126,7 @@ def test_whatever_a_pod_mounts_or_reads_exists(overlay: str) -> None:
             for volume in pod["volumes"]
             if "persistentVolumeClaim" in volume
         }
-        for container in pod["containers"]:
+        for container in [*pod.get("initContainers", []), *pod["containers"]]:
             wanted |= {
                 ("ConfigMap", source["configMapRef"]["name"]) for source in container.get("envFrom", [])
             }
@@ -226,8 +226,28 @@ def test_each_process_has_the_account_and_the_secrets_that_it_needs_and_no_other
             assert set(named(overlay, "Secret", f"drumbeat-{name}")["data"]) == NEEDED[name]
 
 
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_a_new_version_waits_for_its_migration_while_the_former_one_goes_on(overlay: str) -> None:
+    for name in ("worker", "receiver", "console"):
+        deployment = named(overlay, "Deployment", name)["spec"]
+        assert deployment["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
+        pod = deployment["template"]["spec"]
+        (waits,), (works,) = pod["initContainers"], pod["containers"]
+        assert waits["args"] == ["db", "wait"]
+        assert waits["image"] == works["image"] == job(overlay, "migrate")["image"]
+
+
+def job(overlay: str, name: str) -> dict[str, Any]:
+    (container,) = named(overlay, "Job", name)["spec"]["template"]["spec"]["containers"]
+    return container
+
+
 def test_production_names_the_image_by_its_digest() -> None:
-    images = {container["image"] for _, pod in pods("production") for container in pod["containers"]}
+    images = {
+        container["image"]
+        for _, pod in pods("production")
+        for container in [*pod.get("initContainers", []), *pod["containers"]]
+    }
     assert all(re.fullmatch(r"\S+@sha256:[0-9a-f]{64}", image) for image in images), images
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from drumbeat.engine import prepare_database
 from drumbeat.engine.errors import ConfigurationError, TryLater
+from drumbeat.engine.prepare_database import await_schema
 from drumbeat.engine.process.identity import this_process
 from drumbeat.engine.store import migrate as migrating
 from drumbeat.engine.store import schema_version
@@ -213,6 +214,30 @@ async def test_a_version_that_would_hold_tables_for_long_is_applied_only_alone(
         assert await former.fetchval("SELECT count(*) FROM schema_migrations") == 1
         await former.execute("UPDATE numbers SET phone_number_id = phone_number_id")
     assert await migrate(database_url) == [slow]
+
+
+async def test_a_wait_for_the_schema_ends_when_somebody_else_has_migrated(empty_database_url: str) -> None:
+    with pytest.raises(TryLater, match="was not brought to this version yet"):
+        await await_schema(empty_database_url, 0)
+    waiting = asyncio.create_task(await_schema(empty_database_url, 60))
+    await migrate(empty_database_url)
+    await waiting
+
+
+async def test_a_program_whose_user_may_not_migrate_may_try_again(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, other: Connection
+) -> None:
+    """78 would tell a service manager that no restart helps; the owner's migration does."""
+    role = f"worker_{secrets.token_hex(4)}"
+    await other.execute(f"CREATE ROLE {role} LOGIN; GRANT SELECT ON schema_migrations TO {role}")
+    ship(monkeypatch, MORE)
+    try:
+        with pytest.raises(TryLater, match="run `drumbeat db migrate` as the user who owns"):
+            await prepare_database._migrate_when_needed(database_url.replace("://postgres:", f"://{role}:"))
+        await migrate(database_url)
+        await prepare_database._migrate_when_needed(database_url.replace("://postgres:", f"://{role}:"))
+    finally:
+        await other.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
 async def test_a_table_that_stays_locked_is_named_as_the_reason(
