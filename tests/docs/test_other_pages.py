@@ -18,6 +18,7 @@ FOLLOWED = {
         replaced={"$NEW_TOKEN": "emulator-token", "resume NAME": "resume --all"}
     ),
     "docs/operate/set-up.md": Before(),
+    "docs/operate/upgrade.md": Before(),
     "emulator/README.md": Before(),
 }
 # Blocks of these pages that are not run, by their first line.

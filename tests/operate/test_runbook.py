@@ -67,7 +67,6 @@ def test_the_procedures_with_a_campaign_in_flight(drumbeat: Drumbeat, database_u
             assert process.wait() == 143, f"{name} ends in order"
         assert "unknown" not in campaign.states().values(), "nobody is in doubt"
 
-        shell.follow("Upgrade")
         shell.follow("Move a number to another process or machine")
         campaign.await_accepted(campaign.service.accepted() + 50)
         shell.follow("Move a number to another account")
