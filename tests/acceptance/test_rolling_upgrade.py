@@ -14,7 +14,7 @@ from tests.warm import ROOT
 __all__ = ["scene"]  # a fixture
 pytestmark = pytest.mark.long
 
-PEOPLE = 20_000
+PEOPLE = 12_000
 NEXT = "0002_made_up"
 NEXT_SQL = """
 ALTER TABLE recipients ADD COLUMN made_up integer;
