@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import asyncpg
 
-from drumbeat.engine.errors import ConfigurationError, DrumbeatError, TryLater, Unreachable
+from drumbeat.engine.errors import DrumbeatError, TryLater, Unreachable
 from drumbeat.engine.store.connect_errors import connect_error, safe_url
 from drumbeat.engine.system_error import system_error_text
 
@@ -24,8 +24,13 @@ _BUSY = (
     asyncpg.SerializationError,
     TimeoutError,  # a statement took too long, or no connection became free
 )
-# Raised by a new connection of a running process: the password changed, or the database was dropped.
-_REFUSED = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
+# Raised also by a new connection of a running process: the password changed, the database was dropped, or a
+# right is missing.
+_REFUSED = (
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.InsufficientPrivilegeError,
+)
 _RAISED = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
 
 
@@ -55,9 +60,6 @@ def error_of(problem: Exception, url: str) -> DrumbeatError | None:
         )
     if isinstance(problem, asyncpg.InsufficientResourcesError):
         return Unreachable(f"the database {where} is out of space: {detail}", remedy="free some space there")
-    if isinstance(problem, asyncpg.InsufficientPrivilegeError):
-        remedy = "use the user who owns Drumbeat's tables, or grant this one what is missing"
-        return ConfigurationError(f"the user of {where} lacks a privilege: {detail}", remedy=remedy)
     return None
 
 

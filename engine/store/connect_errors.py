@@ -100,6 +100,9 @@ def connect_error(error: Exception, url: str, setting: str = SETTING) -> Drumbea
                 f"the database {where} accepts no more connections: {said}",
                 remedy="a process uses seven at most, and a command up to four more",
             )
+        case asyncpg.InsufficientPrivilegeError():
+            remedy = "use the user who owns Drumbeat's tables, or grant this one what is missing"
+            return ConfigurationError(f"the user of {where} lacks a privilege: {said}", remedy=remedy)
         case asyncpg.ReadOnlySQLTransactionError():
             return Unreachable(f"the database {where} can only be read: {said}", remedy="name the primary")
         case _:

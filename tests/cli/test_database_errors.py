@@ -131,8 +131,8 @@ async def test_a_read_only_database_is_reported(drumbeat: Drumbeat, other: Conne
 
 
 async def test_a_database_lost_during_a_query_is_reported(drumbeat: Drumbeat, other: Connection) -> None:
-    await other.execute("ALTER TABLE schema_migrations RENAME TO kept")
-    await other.execute(f"CREATE VIEW schema_migrations AS SELECT * FROM kept WHERE {LEAVE}")
+    await other.execute("ALTER TABLE campaigns RENAME TO kept")
+    await other.execute(f"CREATE VIEW campaigns AS SELECT * FROM kept WHERE {LEAVE}")
     done = drumbeat("campaign", "list")
     assert (done.exit_code, "broke" in done.complaint) == (69, True), done.stderr
 
