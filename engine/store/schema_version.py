@@ -113,8 +113,10 @@ async def announce(connection: Connection) -> None:
     A migration that removes something waits for those who announce an older schema.
     """
     await connection.execute(queries("migrate")["announce"], SCHEMA_LOCK, _known())
-    # There is no table yet, or it is not ours: the migration says so.
-    with suppress(asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError):
+    # There is no table yet, or it is not ours, or the role may not read it: what comes next says so.
+    with suppress(
+        asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError, asyncpg.InsufficientPrivilegeError
+    ):
         await _require_known(connection)
 
 

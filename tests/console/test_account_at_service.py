@@ -182,4 +182,4 @@ async def test_without_a_service_the_page_says_what_is_missing(
 ) -> None:
     async with console(pool, database_url, tmp_path) as url:
         reply = await (await browser_of(url)).send("/templates/sync")
-        assert reply.status == 422 and "DRUMBEAT_BASE_URL" in reply.text
+        assert reply.status == 422 and "base_url" in reply.text
