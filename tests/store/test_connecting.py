@@ -24,7 +24,7 @@ from drumbeat.engine.process.settings import default_home
 from drumbeat.engine.store.connect_errors import safe_url, translate_connect_errors
 from drumbeat.engine.store.database import LOST_CONNECTION, connect, open_pool
 from tests.kit.proxy import proxied
-from tests.kit.waiting import until
+from tests.kit.waiting import until, until_reads
 
 
 @pytest.fixture(scope="module")
@@ -247,6 +247,8 @@ async def test_a_sender_begins_only_with_connections_for_claims_and_for_outcomes
         with pytest.raises(Unreachable, match="accepts no more connections"):
             async with open_pool(url, size=6, by_key=True):
                 pass
+        left = "SELECT count(*) FROM pg_stat_activity WHERE usename = $1"
+        await until_reads(server, left, 0, role)  # the refused sender's sessions count until they have ended
         await server.execute(f"ALTER ROLE {role} CONNECTION LIMIT 3")
         async with open_pool(url, size=6, by_key=True) as pool:
             assert pool.get_size() == 3
