@@ -25,8 +25,7 @@ _UNITS = {"Mi": 20, "M": 20, "Gi": 30, "G": 30, "g": 30}
 def test_a_workbook_of_a_million_rows_fits(path: str) -> None:
     text = (ROOT / "deploy" / path).read_text("utf-8")
     if path == "compose.yaml":
-        text = text[text.index("\n  console:") :]
-    limits = re.findall(r"(?:limits: \{memory: |MemoryMax=|mem_limit: )([0-9]+)(Mi|M|Gi|G|g)\b", text)[:1]
-    assert limits
-    for count, unit in limits:
-        assert reader_bytes(int(count) << _UNITS[unit]) >= MILLION_ROWS_BYTES
+        text = text[text.index("\n  console:") :].partition("\n\n")[0]
+    limits = re.findall(r"(?:limits: \{memory: |MemoryMax=|mem_limit: )([0-9]+)(Mi|M|Gi|G|g)\b", text)
+    # What only waits for the database, before a console starts, has a small limit of its own.
+    assert max(reader_bytes(int(count) << _UNITS[unit]) for count, unit in limits) >= MILLION_ROWS_BYTES
