@@ -20,6 +20,7 @@ _NO_VIEWS = (
     "/suppression/import/",
     "/live/suppression/import/",
     "/erased/",
+    "/sign-in/provider",  # of a console that has one
     "/password",  # of a signed-in person; the benchmark comes with a token
     "/work/",
     "/live/work/",
