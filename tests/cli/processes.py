@@ -9,7 +9,7 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -174,11 +174,13 @@ def leftovers(scratch: Path) -> list[str]:
 
 
 def children_of(pid: int) -> list[str]:
-    """The command lines of a process's children."""
-    try:
-        return [" ".join(child.cmdline()) for child in psutil.Process(pid).children(recursive=True)]
-    except psutil.Error:
-        return []
+    """The command lines of a process's children, without those that end meanwhile."""
+    found = []
+    with suppress(psutil.Error):
+        for child in psutil.Process(pid).children(recursive=True):
+            with suppress(psutil.Error):
+                found.append(" ".join(child.cmdline()))
+    return found
 
 
 def until(condition: Any, what: str, timeout_s: float = 60.0) -> Any:

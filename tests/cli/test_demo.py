@@ -8,7 +8,7 @@ import pytest
 from drumbeat.campaigns.audience.check.inspection import inspect_audience
 from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.demo.audience import PARAMS, PHONE_COLUMN, write_audience
-from tests.cli.processes import COMMAND_S_MAX, Drumbeat, children_of, leftovers, until
+from tests.cli.processes import COMMAND_S_MAX, Drumbeat, leftovers, until
 
 
 def test_the_audience_is_what_it_says_and_the_same_for_a_seed(tmp_path: Path) -> None:
@@ -59,9 +59,16 @@ def assert_it_proves_itself(drumbeat: Drumbeat) -> None:
 def test_a_demo_that_is_stopped_leaves_nothing(
     drumbeat: Drumbeat, scratch: Path, number: int, exit_code: int
 ) -> None:
-    demo = drumbeat.start("demo")
-    until(lambda: any("campaign run" in words for words in children_of(demo.pid)), "the demo sends")
+    log = drumbeat.directory / "demo.log"
+    demo = drumbeat.start("demo", log=log)
+    # ten commands come before: as long as a whole command may take
+    until(
+        lambda: "$ drumbeat campaign run" in log.read_text() or demo.poll() is not None,
+        "the demo sends",
+        COMMAND_S_MAX,
+    )
+    assert demo.poll() is None, log.read_text()
     demo.send_signal(number)
-    _, stderr = demo.communicate(timeout=COMMAND_S_MAX)
-    assert demo.returncode == exit_code, stderr
+    demo.communicate(timeout=COMMAND_S_MAX)
+    assert demo.returncode == exit_code, log.read_text()
     assert leftovers(scratch) == []
