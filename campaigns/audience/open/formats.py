@@ -93,6 +93,8 @@ _FOREIGN_MEMBERS = {
     "META-INF/MANIFEST.MF": "a program",
     "META-INF/container.xml": "a book (EPUB)",
 }
+_ZIP_ENCRYPTED = 1  # the flag of a member
+_DOCUMENT_TYPE_BYTES_MAX = 256
 # OpenDocument names its kind in the first member of the archive.
 _OPEN_DOCUMENTS = {
     b"application/vnd.oasis.opendocument.text": "a text document (ODT)",
@@ -125,12 +127,24 @@ def recognise(file: BinaryIO, name: str) -> Format | Packing:
     return Format.JSON_LINES if _is_json(head, name) else Format.CSV
 
 
+def _document_type(archive: zipfile.ZipFile) -> bytes:
+    """Return the type that an OpenDocument file names. Law: its specification has it stored, not compressed.
+
+    Danger: anything else under this name may be a bomb, so it is not unpacked.
+    """
+    member = archive.getinfo("mimetype")
+    if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & _ZIP_ENCRYPTED:
+        return b""
+    with archive.open(member) as text:
+        return text.read(_DOCUMENT_TYPE_BYTES_MAX)
+
+
 def _recognise_zip(file: BinaryIO, name: str) -> Format | Packing:
     try:
         with zipfile.ZipFile(file) as archive:
             members = set(archive.namelist())
-            document = archive.read("mimetype") if "mimetype" in members else b""
-    except zipfile.BadZipFile as error:
+            document = _document_type(archive) if "mimetype" in members else b""
+    except (zipfile.BadZipFile, EOFError) as error:
         raise UnreadableAudience(
             "the archive or workbook is cut off or damaged", where=name, remedy="copy or export it again"
         ) from error

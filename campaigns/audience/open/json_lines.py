@@ -17,12 +17,15 @@ from drumbeat.campaigns.audience.open.reader import LINE_CHARACTERS_MAX, line_to
 from drumbeat.campaigns.audience.open.spool import BATCH_ROWS, Spool
 
 FORM = "JSON Lines"
+# Rows are held in memory until so much text was read: lines may be a megabyte long.
+BATCH_BYTES = 4 << 20
 
 
 def spool_json_lines(file: BinaryIO, spool: Spool) -> None:
     """Write all rows to the spool. Raise UnreadableAudience, which names the line and what to do."""
     spool.form = FORM
     batch: list[list[str]] = []
+    batch_bytes = 0
     columns: frozenset[str] = frozenset()
     for number, line in enumerate(_lines(file, spool.name), 1):
         if not line.strip():
@@ -32,11 +35,13 @@ def spool_json_lines(file: BinaryIO, spool: Spool) -> None:
         found = _object(line, number, spool.name)
         if not spool.header:
             spool.header, spool.first, columns = list(found), number, frozenset(found)
+            spool.check_header()
         _refuse_new_columns(found, columns, number, spool.name)
         batch.append(_row(found, spool.header, number, spool.name))
-        if len(batch) >= BATCH_ROWS:
+        batch_bytes += len(line)
+        if len(batch) >= BATCH_ROWS or batch_bytes >= BATCH_BYTES:
             spool.write_rows(batch)
-            batch = []
+            batch, batch_bytes = [], 0
     spool.write_rows(batch)
     if not spool.header:
         raise UnreadableAudience(

@@ -19,6 +19,7 @@ def spool_parquet(file: BinaryIO, spool: Spool) -> None:
     try:
         source = parquet.ParquetFile(file)
         spool.form, spool.header = FORM, list(source.schema_arrow.names)
+        spool.check_header()
         texts = [_column_text(arrow, field, spool.name) for field in source.schema_arrow]
         for batch in source.iter_batches(batch_size=BATCH_ROWS):
             columns = [text(column) for text, column in zip(texts, batch.columns, strict=True)]

@@ -83,12 +83,16 @@ class Spool:
             digest.update(chunk)
         return digest.hexdigest()
 
-    def table(self) -> "SpooledTable":
-        """Return the table. Raise UnreadableAudience if its header cannot be one."""
+    def check_header(self) -> None:
+        """Raise UnreadableAudience if the header cannot be one. Call it before rows of its width are made."""
         if not 0 < len(self.header) <= COLUMNS_MAX:
             raise UnreadableAudience(f"the header has {len(self.header):,} columns", where=self.name)
         if "\x00" in "".join(self.header):
             raise UnreadableAudience("the header holds NUL characters", where=self.name)
+
+    def table(self) -> "SpooledTable":
+        """Return the table. Raise UnreadableAudience if its header cannot be one."""
+        self.check_header()
         with temporary_file_errors(FAILURE):
             self.file.flush()
         return SpooledTable(self)

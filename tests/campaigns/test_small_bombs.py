@@ -1,0 +1,82 @@
+"""Small files that would fill the memory: they are refused, or read in parts."""
+
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import orjson
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
+from drumbeat.campaigns.audience.open.formats import recognise
+from drumbeat.campaigns.audience.open.json_lines import spool_json_lines
+from drumbeat.campaigns.audience.open.parquet import spool_parquet
+from drumbeat.campaigns.audience.open.spool import Spool
+
+MIB = 1 << 20
+
+
+def peak_bytes(work: Callable[[], object]) -> int:
+    """The most memory that Python's objects took at once while the work was done."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_archive_that_calls_a_bomb_its_type_is_not_unpacked(tmp_path: Path) -> None:
+    bomb = tmp_path / "customers.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        with archive.open("mimetype", "w") as member:
+            for _ in range(64):
+                member.write(bytes(MIB))
+        archive.writestr("customers.csv", "phone\n+14155550101\n")
+    with bomb.open("rb") as file:
+        assert peak_bytes(lambda: recognise(file, bomb.name)) < MIB
+
+
+def test_an_archive_with_an_encrypted_type_ends_no_process(tmp_path: Path) -> None:
+    path = tmp_path / "customers.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+        archive.writestr("customers.csv", "phone\n+14155550101\n")
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 8] |= 1  # the first member's flags in the directory
+    path.write_bytes(content)
+    with path.open("rb") as file:
+        recognise(file, path.name)
+
+
+def test_long_lines_of_json_are_held_a_few_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "customers.jsonl"
+    line = orjson.dumps({"phone": "+14155550101", "note": "x" * (MIB - 100)}) + b"\n"
+    path.write_bytes(line * 48)
+    with path.open("rb") as file, Spool(path.name) as spool:
+        assert peak_bytes(lambda: spool_json_lines(file, spool)) < 32 * MIB
+        assert spool.file.tell() > 47 * MIB
+
+
+def test_too_many_columns_are_refused_before_rows_of_that_width_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "customers.jsonl"
+    path.write_bytes(orjson.dumps({f"c{number}": "" for number in range(20_000)}) + b"\n" + b"{}\n" * 2_000)
+    with (
+        path.open("rb") as file,
+        Spool(path.name) as spool,
+        pytest.raises(UnreadableAudience, match="20,000 columns"),
+    ):
+        spool_json_lines(file, spool)
+
+
+def test_too_many_columns_of_parquet_are_refused_before_a_row_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "customers.parquet"
+    columns = {f"c{number}": ["x"] for number in range(1_001)}
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    with path.open("rb") as file, Spool(path.name) as spool:
+        with pytest.raises(UnreadableAudience, match="1,001 columns"):
+            spool_parquet(file, spool)
+        assert spool.file.tell() == 0
