@@ -80,3 +80,15 @@ def test_too_many_columns_of_parquet_are_refused_before_a_row_is_read(tmp_path: 
         with pytest.raises(UnreadableAudience, match="1,001 columns"):
             spool_parquet(file, spool)
         assert spool.file.tell() == 0
+
+
+def test_a_long_text_that_a_dictionary_repeats_is_unpacked_in_small_parts(tmp_path: Path) -> None:
+    path = tmp_path / "customers.parquet"
+    rows = 3_000
+    notes = pyarrow.DictionaryArray.from_arrays(
+        pyarrow.array([0] * rows, pyarrow.int32()), pyarrow.array(["x" * 30_000])
+    )
+    pyarrow.parquet.write_table(pyarrow.table({"phone": ["+14155550101"] * rows, "note": notes}), path)
+    with path.open("rb") as file, Spool(path.name) as spool:
+        assert peak_bytes(lambda: spool_parquet(file, spool)) < 48 * MIB
+        assert spool.file.tell() > 85 * MIB
