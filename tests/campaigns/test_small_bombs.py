@@ -10,8 +10,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from drumbeat.campaigns.audience.check.inspection import inspect_audience
+from drumbeat.campaigns.audience.check.row_rules import RowRules
 from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
-from drumbeat.campaigns.audience.open.formats import recognise
+from drumbeat.campaigns.audience.open.formats import Packing, recognise
 from drumbeat.campaigns.audience.open.json_lines import spool_json_lines
 from drumbeat.campaigns.audience.open.parquet import spool_parquet
 from drumbeat.campaigns.audience.open.spool import Spool
@@ -29,15 +31,41 @@ def peak_bytes(work: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
+def write_bomb(path: Path, member: str, method: int) -> None:
+    with zipfile.ZipFile(path, "w", method) as archive, archive.open(member, "w") as content:
+        for _ in range(64):
+            content.write(bytes(MIB))
+
+
 def test_an_archive_that_calls_a_bomb_its_type_is_not_unpacked(tmp_path: Path) -> None:
     bomb = tmp_path / "customers.zip"
-    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
-        with archive.open("mimetype", "w") as member:
-            for _ in range(64):
-                member.write(bytes(MIB))
-        archive.writestr("customers.csv", "phone\n+14155550101\n")
+    write_bomb(bomb, "mimetype", zipfile.ZIP_DEFLATED)
     with bomb.open("rb") as file:
         assert peak_bytes(lambda: recognise(file, bomb.name)) < MIB
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("member", ["customers.csv", "xl/workbook.xml", "mimetype"])
+def test_an_archive_that_would_be_unpacked_as_a_whole_is_refused(
+    member: str, method: int, tmp_path: Path
+) -> None:
+    bomb = tmp_path / "customers.zip"
+    write_bomb(bomb, member, method)
+
+    def check() -> None:
+        with pytest.raises(UnreadableAudience, match=r"by a rare method.*deflate"):
+            inspect_audience(bomb, rejects_path=tmp_path / "bad.csv", rules=RowRules())
+
+    assert peak_bytes(check) < 8 * MIB
+
+
+def test_a_type_that_was_packed_again_is_still_read(tmp_path: Path) -> None:
+    path = tmp_path / "customers.ods"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+        archive.writestr("content.xml", "<x/>")
+    with path.open("rb") as file, pytest.raises(UnreadableAudience, match="ODT"):
+        recognise(file, path.name)
 
 
 def test_an_archive_with_an_encrypted_type_ends_no_process(tmp_path: Path) -> None:
@@ -49,7 +77,7 @@ def test_an_archive_with_an_encrypted_type_ends_no_process(tmp_path: Path) -> No
     content[content.index(b"PK\x01\x02") + 8] |= 1  # the first member's flags in the directory
     path.write_bytes(content)
     with path.open("rb") as file:
-        recognise(file, path.name)
+        assert recognise(file, path.name) is Packing.ZIP
 
 
 def test_long_lines_of_json_are_held_a_few_at_a_time(tmp_path: Path) -> None:

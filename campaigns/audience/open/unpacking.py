@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import BinaryIO
 
 from drumbeat.campaigns.audience.open.encoding import UnreadableAudience
-from drumbeat.campaigns.audience.open.formats import Packing
+from drumbeat.campaigns.audience.open.formats import Packing, needs_password
 from drumbeat.campaigns.audience.open.temporary_file import (
     TEMPORARY_BYTES_MAX,
     temporary_file,
@@ -76,7 +76,7 @@ def _only_member(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
         raise UnreadableAudience(
             f"the zip holds {len(members)} files ({listed}), not one", where=name, remedy="unpack it first"
         )
-    if members[0].flag_bits & 1:
+    if needs_password(members[0]):
         raise UnreadableAudience("the zip needs a password", where=name, remedy="unpack it first")
     return members[0]
 

@@ -11,6 +11,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+import zlib
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -125,7 +126,7 @@ def _check_archive(file: BinaryIO, name: str) -> None:
         with zipfile.ZipFile(file) as archive:
             _require_size(sum(info.file_size for info in archive.infolist()), name)
             damaged = archive.testzip()
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, zlib.error) as error:
         damaged = str(error)
     if damaged:
         raise UnreadableAudience(
